@@ -26,7 +26,7 @@ export interface LibraryConfig {
   readonly cacheFolder?: string | null;
   /** The sessions of other agents by their data directory. `withSources` sets this field. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
-  /** For a long-running process: remembers between calls what was read for titles. `createTitles` makes it. */
+  /** Keeps titles between calls, for a long-running process. `createTitles` makes this object. */
   readonly titles?: Titles;
   readonly signal?: AbortSignal;
 }

@@ -74,8 +74,7 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
       if (bytes > 0) changedFiles += 1;
     } catch (error) {
       const code = codeOf(error);
-      // A file that was deleted in the meantime is skipped. A full disk stops the run, because every other file would fail
-      // too.
+      // A file that no longer exists is skipped. A full disk stops the run, because no further file can be written.
       if (code === "ENOSPC" || code === "EDQUOT") throw error;
       if (code !== "ENOENT")
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });

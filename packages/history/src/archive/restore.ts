@@ -94,7 +94,7 @@ function filesOf(folder: string, sessionId: string): readonly string[] {
   ];
 }
 
-/** True if the first lines have the id of the session. In the old layout, a subagent's file has this id nowhere else. */
+/** Whether the first lines contain the id of the session. In the old layout, the path of a subagent does not contain it. */
 function namesSession(folder: string, sessionId: string): boolean {
   for (const bytes of readArchived(folder)) return bytes.subarray(0, 8192).includes(`"sessionId":"${sessionId}"`);
   return false;
@@ -110,7 +110,7 @@ function isSame(folder: string, path: string): boolean {
   }
 }
 
-/** False if the file exists already. The new file gets the current time, because Claude Code would delete a file with an old time. */
+/** Creates a file. Returns false if it exists already. It gets the current time, because Claude Code deletes old files. */
 function unpackNew(folder: string, target: string): boolean {
   makeFolder(dirname(target));
   const staged = join(dirname(target), `.skein-${randomBytes(6).toString("hex")}`);

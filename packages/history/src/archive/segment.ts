@@ -1,9 +1,8 @@
 /**
- * A piece of a file in the archive: the bytes of one range, compressed, in a file that never changes.
+ * A piece of an archived file: the compressed bytes of one range. A piece never changes.
  *
- * It begins with a line of JSON that describes it, so that there is no separate index to keep up to date. It is written
- * under another name, flushed and then renamed: a piece is complete or does not exist. Pieces that overlap have the same
- * bytes, so several processes may write them.
+ * Its first line is JSON that describes the bytes. A piece is written under another name, flushed and then renamed, so it
+ * is complete or does not exist. Several processes may write pieces, because overlapping pieces have the same bytes.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -19,9 +18,9 @@ export interface SegmentHead {
   readonly to: number;
   /** The hash of the uncompressed bytes. */
   readonly sha256: string;
-  /** A hash of the first and the last bytes before `to`. It differs if the file was rewritten and not only extended. */
+  /** A hash of the first and the last bytes before `to`. It changes if the file is rewritten, but not if the file grows. */
   readonly check: string;
-  /** The file's modification time when the piece was archived, and its mode. */
+  /** The modification time of the file when the piece was archived. */
   readonly mtimeMs: number;
   readonly mode: number;
 }
@@ -71,7 +70,7 @@ export function readHead(path: string): SegmentHead {
   }
 }
 
-/** The uncompressed bytes, checked against their hash. */
+/** Reads the uncompressed bytes. Throws if their hash is wrong. */
 export function readSegment(path: string): { readonly head: SegmentHead; readonly bytes: Buffer } {
   const whole = readFileSync(path);
   const head = parseHead(whole.subarray(0, longestHead), path);

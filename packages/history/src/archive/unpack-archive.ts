@@ -1,6 +1,6 @@
 /**
- * Unpacks the files that only the archive still has into a separate data directory in Skein's cache folder, so that
- * every function of the library can read them. That directory is made from the archive and can be deleted at any time.
+ * Unpacks files that exist only in the archive, so that every function of the library can read them. They are put into a
+ * separate data directory in Skein's cache folder. This directory can be deleted at any time.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -25,8 +25,8 @@ import { goneFiles } from "./archived-files.ts";
 import { lastHead, piecesOf, readArchived } from "./archived-file.ts";
 
 /**
- * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
- * configuration stays as it is. A session that Claude Code's data directory still has is read from there.
+ * Adds the archived sessions of the configured data directories to the configuration. Without an archive, the
+ * configuration stays as it is. If a session still exists outside the archive, it is not added.
  */
 export async function withArchive(options: ArchiveOptions = {}): Promise<LibraryConfig> {
   const { archiveFolder = defaultArchiveFolder(), onProgress: _progress, ...config } = options;
@@ -52,7 +52,7 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   return await Promise.resolve({ ...config, dataPath: [...live.present, ...views] });
 }
 
-/** The data directories to read, and which of them exist. A directory that was deleted may still be in the archive. */
+/** Returns the data directories to read, and those that exist. A deleted directory may still be in the archive. */
 function liveRoots(
   config: LibraryConfig,
   archived: readonly string[],
@@ -98,7 +98,7 @@ function makeView({ root, folder, present }: ArchivedView, view: string): string
   return gone.length === 0 ? undefined : view;
 }
 
-/** Records in the folder which agent the data directory belongs to, because the unpacked files belong to the same agent. */
+/** Records the agent of the data directory in the folder. The unpacked files belong to this agent. */
 function nameSource(root: string, view: string): void {
   const mark = markOf(root);
   const path = join(view, "source.json");
@@ -106,7 +106,7 @@ function nameSource(root: string, view: string): void {
     writeFileSync(path, JSON.stringify({ ...mark, claims: [], problems: [] }), { mode: 0o600 });
 }
 
-/** Does nothing if the file already equals the archived one. */
+/** Unpacks an archived file. Does nothing if the target already has the archived content. */
 function unpack(folder: string, target: string): void {
   const head = lastHead(folder);
   if (!head) return;

@@ -5,7 +5,7 @@ import type { Losses } from "./losses.ts";
 /** Blocks that a user may send to Claude, and blocks that an answer of Claude may have. */
 const userBlocks = new Set(["text", "image", "document", "tool_result"]);
 const answerBlocks = new Set(["text", "tool_use"]);
-/** Types of lines that Claude Code itself writes and that another agent's session may have. */
+/** Types of lines that are carried over. Claude Code knows these types. */
 const carried = new Set(["user", "assistant", "system", "custom-title", "relocated"]);
 
 export function carryLines(
@@ -34,11 +34,7 @@ export function carryLines(
     // Claude Code reads only the lines after a compaction. If the compaction has no summary, Claude Code gets the whole
     // conversation.
     const isBare = record["subtype"] === "compact_boundary" && records[at + 1]?.["isCompactSummary"] !== true;
-    if (isBare)
-      losses.add(
-        "compaction whose summary only its agent can read",
-        "compactions whose summary only its agent can read",
-      );
+    if (isBare) losses.add("compaction with an unreadable summary", "compactions with an unreadable summary");
     const line = isBare ? undefined : carryLine({ ...record, sessionId }, losses);
     const uuid = stringOf(record["uuid"]);
     const parent = stringOf(record["parentUuid"]);
@@ -88,7 +84,7 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // In the files for Claude Code, the model is one that Claude Code knows. The name of the real model is in a separate field.
+  // Claude Code continues only with a model that it knows. The name of the real model is in a separate field.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }
@@ -110,7 +106,7 @@ function withSafeId(block: Value): Value {
 }
 
 /**
- * The result for a call whose result was not recorded, because every call must have one. Its text tells the model why.
+ * Makes results for the calls without a recorded result, because every call must have a result.
  */
 function answerFor(line: Value, answered: ReadonlySet<string>): Value | undefined {
   if (line["type"] !== "assistant") return undefined;

@@ -1,4 +1,4 @@
-/** A session of another agent as files of Claude Code, from which Skein and Claude Code can continue. */
+/** Converts a session of another agent into files of Claude Code. Skein and Claude Code can continue the session. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, mkdtempSync, writeFileSync, existsSync, copyFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,14 +21,14 @@ export interface CarriedSession {
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** An id that is a UUID: the session's own id if it is one, otherwise a UUID that is computed from this id. */
+/** Returns the session's id if it is a UUID. If not, computes a UUID from the id. */
 function carriedId(source: string, id: string): string {
   if (uuidForm.test(id)) return id.toLowerCase();
   const hex = createHash("sha256").update(`${source}\0${id}`).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** Runs `work` on the session in Claude Code's form. A session of Claude Code itself is passed unchanged. */
+/** Runs `work` on the session in Claude Code's format. A session of Claude Code is passed unchanged. */
 export async function withCarried<T>(session: Session, work: (carried: CarriedSession) => Promise<T>): Promise<T> {
   if (session.source === "claude-code") return await work({ session, left: [] });
   const root = mkdtempSync(join(tmpdir(), "skein-carry-"));
@@ -61,17 +61,13 @@ function writeCarried(session: Session, root: string): { readonly id: string; re
   }
   const missing = namedFiles(session).filter((path) => !existsSync(path)).length;
   if (missing > 0)
-    losses.add(
-      "file that the session names and that does not exist",
-      "files that the session names and that do not exist",
-      missing,
-    );
+    losses.add("missing file that the session has used", "missing files that the session has used", missing);
   return { id, left: losses.all() };
 }
 
 /**
- * Adds a line with the title if the session's lines have none. Otherwise Claude Code would show the last prompt as the
- * title of the session.
+ * Makes a line with the title if the session's lines have no title. Without a title, Claude Code would show the last
+ * prompt.
  */
 function titleLines(title: string | null, lines: readonly Value[], sessionId: string): readonly Value[] {
   if (title === null || lines.some(({ type }) => type === "custom-title")) return [];

@@ -18,7 +18,10 @@ export interface VerifyReport {
   readonly skipped: readonly SkippedFile[];
 }
 
-/** Reads every line of every transcript, or of those that `workspace`, `since` and `until` choose, and reports all damage. Nothing is repaired, because the files belong to Claude Code. */
+/**
+ * Reads every line of the transcripts that `workspace`, `since` and `until` choose, and reports all damage. Repairs
+ * nothing, because the files belong to Claude Code.
+ */
 export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> {
   const { files, skipped } = await chosenFiles(config);
   const pause = createPause(config.signal);
@@ -43,7 +46,7 @@ export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> 
   return { files: files.length, lines, bytes, damage, skipped };
 }
 
-/** The file or database of another agent that these lines were translated from. */
+/** Returns the file or database from which the lines were translated. Returns undefined for files of Claude Code. */
 function originalPath(root: string, path: string): string | undefined {
   const mark = markOf(root);
   if (!mark) return undefined;
@@ -51,7 +54,7 @@ function originalPath(root: string, path: string): string | undefined {
   return Object.values(loadState(root, mark.source, mark.root).units).find((unit) => unit.place === place)?.path;
 }
 
-/** The damaged text may be secret, so a sentence is shown instead. */
+/** Describes damage without the damaged text, because the text may be secret. */
 function aboutOriginal(original: string, message: string, text?: string): string {
   const sentence = text?.startsWith(aboutDamage) ? text.slice(aboutDamage.length).trim() : message;
   return `${sentence} (translated from ${original})`;

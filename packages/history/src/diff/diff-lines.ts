@@ -6,10 +6,10 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Texts with more differing lines than this are shown as replaced: a comparison would take seconds and be of little use. */
+/** If more lines differ, all lines are shown as replaced, because a comparison would take seconds. */
 const maxEdits = 3000;
 
-/** The smallest set of removed and added lines that turns one text into the other. */
+/** Compares two texts. Returns as few removed and added lines as possible. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const [a, b] = [splitLines(before), splitLines(after)];
   const changes = diffArrays(a, b, { maxEditLength: maxEdits });

@@ -33,7 +33,7 @@ export function syncFolder(path: string): void {
   }
 }
 
-/** Makes a folder with its missing parents, and flushes each into its parent. */
+/** Makes a folder with its missing parents, and flushes the parents. */
 export function makeFolder(path: string, mode = 0o700): void {
   const first = mkdirSync(path, { recursive: true, mode });
   if (first === undefined) return;
@@ -66,7 +66,7 @@ export function removeFile(path: string): void {
   }
 }
 
-/** Removes a folder if it is empty, then its parents that are empty, up to `stop`, which stays. */
+/** Removes a folder and its parents as long as they are empty. Stops before `stop`. */
 export function removeEmptyFolders(path: string, stop: string): void {
   for (let folder = path; folder !== stop && folder.length > stop.length; folder = dirname(folder)) {
     try {
@@ -78,7 +78,7 @@ export function removeEmptyFolders(path: string, stop: string): void {
   }
 }
 
-/** The plain files and symbolic links below a folder, and everything else as `others`. Links are not followed. */
+/** Finds the plain files and symbolic links below a folder. Everything else is in `others`. Links are not followed. */
 export function filesBelow(folder: string): { readonly files: readonly string[]; readonly others: readonly string[] } {
   const files: string[] = [];
   const others: string[] = [];

@@ -5,8 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 
 /**
- * Runs `work` while holding the lock of a folder. The lock is SQLite's: the system releases it when the process is
- * killed. Returns undefined if another process holds the lock for longer than `patienceMs`.
+ * Runs `work` while it holds the lock of a folder. If the process is killed, the system releases the lock. Returns
+ * undefined if another process holds the lock for longer than `patienceMs`.
  */
 export async function withLock<T>(
   folder: string,
@@ -15,7 +15,7 @@ export async function withLock<T>(
 ): Promise<{ value: T } | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  // If SQLite waited for the lock, it would stop this whole process, which may be the one that holds the lock.
+  // SQLite must not wait for the lock, because it would stop this process. The holder may be in this process.
   const database = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
     for (const until = performance.now() + patienceMs; !hasTaken(database);) {

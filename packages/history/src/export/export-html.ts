@@ -28,7 +28,7 @@ export function toHtml(session: Session, agents: readonly AgentSession[] = []): 
   ].join("\n");
 }
 
-/** The title of the session; the beginning of the first prompt if the list shows only the last prompt. */
+/** Returns the title of the session. If the title is a prompt, returns the beginning of the first prompt. */
 function pageTitle({ summary, messages }: Session): string {
   const prompts = messages
     .flatMap((message) => ("humanPrompt" in message && message.humanPrompt) || [])
@@ -39,7 +39,7 @@ function pageTitle({ summary, messages }: Session): string {
   return isPrompt && first !== undefined ? beginningOf(first) : summary;
 }
 
-/** The beginning of a prompt for a line or two, without cutting a word. */
+/** Shortens a prompt to about 120 characters, without cutting a word. */
 function beginningOf(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
 }
@@ -82,7 +82,7 @@ function counted(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** The prompts of the conversation, each a link to its place. */
+/** Lists the prompts of the conversation as links. */
 function outline(messages: readonly Message[], { anchor }: View): string {
   const prompts = messages.filter(
     (message) => message.role !== "assistant" && message.humanPrompt !== null && message.isActive,
@@ -114,7 +114,7 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
 
 function agentHtml(agent: AgentSession, { anchor, program }: Pick<View, "anchor" | "program">): readonly string[] {
   const name = [agent.agentType ?? agent.agentId, agent.description ?? ""].filter((part) => part !== "").join(": ");
-  // Everything in a subagent's file is marked as a side chain; on the page it is a conversation of its own.
+  // All messages in a subagent's file are marked as a side chain. On the page, they are a separate conversation.
   const messages = agent.messages.map((message) => ({ ...message, isSidechain: false, isActive: true }));
   const own = (id: string): string => anchor(`${agent.agentId}-${id}`);
   return [

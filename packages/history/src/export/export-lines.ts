@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parseLine } from "../scan/parse-line.ts";
 
-/** The bytes of several transcripts, one after the other. A file without a line feed at its end gets one before the next file. */
+/** Joins the bytes of several transcripts. Between two files, a missing line feed is added. */
 export function toLines(paths: readonly string[], redact?: (line: string) => string): Buffer {
   const parts = paths.map((path, at) => {
     const bytes = readFileSync(path);

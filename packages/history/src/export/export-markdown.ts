@@ -68,15 +68,15 @@ function details(title: string, text: string, language: string): string[] {
   return ["<details>", `<summary>${plain(title)}</summary>`, "", ...body, "</details>", ""];
 }
 
-/** A fence that is longer than any run of backticks in the text, so that the text cannot close it. */
+/** Makes a fence with more backticks than the text has in a row, so that the text cannot close the fence. */
 function fenceFor(text: string): string {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   return "`".repeat(longest + 1);
 }
 
 /**
- * Escapes raw HTML and images; everything else stays Markdown. A fence that the text leaves open is closed, because
- * otherwise the rest of the document would be inside it.
+ * Escapes raw HTML and images, and keeps all other Markdown. Closes an open fence, because the rest of the document must
+ * not be inside the fence.
  */
 function safeMarkdown(text: string): string {
   let fence: string | undefined;

@@ -24,7 +24,7 @@ export interface ExportedSession {
   /** A file name that is safe on every system. It is made from the session's id, not from its text. */
   readonly fileName: string;
   readonly content: string;
-  /** With the format `jsonl`: the lines byte for byte, also where they are not UTF-8. */
+  /** Only with the format `jsonl`: the lines byte for byte, even if they are not UTF-8. */
   readonly bytes?: Uint8Array;
 }
 
@@ -66,7 +66,7 @@ export async function* exportAllSessions(
   }
 }
 
-/** Two agents may have a session of the same id: the file names of the later ones get a number. */
+/** Makes file names. If two agents have a session with the same id, the later file name gets a number. */
 function createFileNames(): (id: string) => string {
   const used = new Map<string, number>();
   return (id) => {
@@ -85,7 +85,7 @@ export const exportSessionToMarkdown = async (idOrIndex: number | string, option
 export const exportSessionToHtml = async (idOrIndex: number | string, options?: ExportOptions): Promise<string> =>
   await exportSession(idOrIndex, "html", options);
 
-/** All sessions as one JSON array. For many sessions use `exportAllSessions`, which holds one at a time. */
+/** Exports all sessions as one JSON array. For many sessions, use `exportAllSessions`, which needs less memory. */
 export async function exportAllSessionsToJson(options: ExportOptions = {}): Promise<string> {
   return `[\n${(await collect("json", options)).map((text) => text.trimEnd()).join(",\n")}\n]\n`;
 }

@@ -45,8 +45,7 @@ export function shownMessage(message: Message): ShownMessage | undefined {
 }
 
 /**
- * The heading of a line whose type has no special form. A record of another agent has the name of its source before its
- * type.
+ * Makes the heading of a line whose type has no special form. The type of another agent's record begins with its source.
  */
 export function unknownLine(type: string): string {
   const [source, ...rest] = type.split(":");

@@ -2,10 +2,9 @@ import type { Region } from "../scan/line-splitter.ts";
 import type { ByteSearch } from "../scan/byte-search.ts";
 
 /**
- * Something computed from a file's lines in one pass, with a state that can be saved and continued later.
+ * A computation over the lines of a file. Its state can be saved and continued later.
  *
- * Transcripts only grow, so a saved state with its byte offset is enough to continue when lines were appended. Reasons:
- * decision 033.
+ * Transcripts only grow, so a saved state continues with the lines after its byte offset. Reasons: decision 033.
  */
 export interface Facet<State> {
   readonly name: string;
@@ -18,7 +17,7 @@ export interface Facet<State> {
   decode(data: Uint8Array): State;
 }
 
-/** A saved state, and the file it was computed from. */
+/** A saved state and its file. */
 export interface SavedFacet {
   readonly path: string;
   readonly size: number;
@@ -31,19 +30,18 @@ export interface SavedFacet {
   readonly data: Uint8Array;
 }
 
-/** A saved state, and the file that it belongs to. */
 export type FacetRow = Omit<SavedFacet, "offset" | "check">;
 
 /** Keeps states between calls. It is a cache: any state may be missing at any time. */
 export interface FacetStore {
-  /** False for a store that stores nothing. States are then not encoded. */
+  /** If false, the store stores nothing, and states are not encoded. */
   readonly keeps: boolean;
   load(facet: { readonly name: string; readonly version: number }): ReadonlyMap<string, SavedFacet>;
-  /** The saved state of one file. */
+  /** Returns the saved state of a file. */
   find(facet: { readonly name: string; readonly version: number }, path: string): SavedFacet | undefined;
-  /** Like `load`, but returns one state at a time, for facets with large states. `find` returns the fields that a `FacetRow` does not have. */
+  /** Loads one state at a time, for facets with large states. A `FacetRow` has no `offset` and no `check`. */
   each(facet: { readonly name: string; readonly version: number }, onRow: (row: FacetRow) => void): void;
-  /** The files that have a saved state of this facet. */
+  /** Lists the files that have a saved state of this facet. */
   paths(facet: { readonly name: string }): readonly string[];
   save(facet: { readonly name: string; readonly version: number }, rows: readonly SavedFacet[]): void;
   forget(facet: { readonly name: string; readonly version: number }, paths: readonly string[]): void;

@@ -10,7 +10,7 @@ export interface FoldFilesOptions<State> {
   readonly store: FacetStore;
   /** If true, only the store is updated, and the result has no states. */
   readonly forgetStates?: boolean;
-  /** Receives the states one by one, so that they are not all in memory. The result then has no states. */
+  /** Receives the states one by one, so that they are not all in memory. If given, the result has no states. */
   readonly onState?: (file: DataFile, state: State) => void;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -32,8 +32,8 @@ interface FoldedFiles<State> {
 }
 
 /**
- * The state of a facet for each file. A saved state is used only if the file has not been rewritten since; if the file
- * has grown, only the new lines are read.
+ * Computes the state of a facet for each file. If the file was rewritten, its saved state is not used. If the file has
+ * grown, only the new lines are read.
  */
 export async function foldFiles<State>(
   facet: Facet<State>,
@@ -96,7 +96,7 @@ function foldFile<State>(
   let data: Uint8Array | undefined;
   readFile(file.path, { from, until: file.size, search }, (region) => {
     if (region.unterminated && keeps) {
-      // The last line may be half written. It counts for this result but is not saved, so the next call reads it again.
+      // The last line may be half written. The result contains it, but the saved state does not. The next call reads it again.
       data = facet.encode(state);
       state = facet.decode(data);
     } else if (!region.unterminated) offset = region.offset + (region.end - region.start);
@@ -112,7 +112,7 @@ function foldFile<State>(
   };
 }
 
-/** True if the file has the saved bytes at its beginning, perhaps followed by new lines. */
+/** Whether the bytes before the saved offset are unchanged. New lines may follow. */
 export function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
   if (file.inode !== known.inode || file.size < known.offset) return false;
   return checkOf(file.path, known.offset) === known.check;
@@ -120,7 +120,7 @@ export function hasOnlyGrown(file: DataFile, known: SavedFacet): boolean {
 
 const checkBytes = 4096;
 
-/** A hash of the first and the last bytes before `offset`: a rewrite of a transcript changes at least one of them. */
+/** Computes a hash of the first and the last bytes before `offset`. A rewrite of a transcript changes the hash. */
 function checkOf(path: string, offset: number): string {
   const fd = openPlainFile(path);
   try {

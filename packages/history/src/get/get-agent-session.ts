@@ -10,7 +10,7 @@ import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import type { linkAgents } from "../sources/claude-code/agents/link-agents.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
-/** The conversation of a subagent, its duration, tokens and tool calls. The id may begin with `agent-`. */
+/** Reads the conversation of a subagent, with its duration, tokens and tool calls. The id may begin with `agent-`. */
 export async function getAgentSession(agentId: string, config: LibraryConfig = {}): Promise<AgentSession> {
   const { linkAgents } = await import("../sources/claude-code/agents/link-agents.ts");
   const wanted = agentId.replace(/^agent-/, "");
@@ -63,7 +63,7 @@ function inlineAgent(
   throw new SessionNotFoundError(agentId);
 }
 
-/** The result that the parent recorded when the subagent ended. */
+/** Finds the result that the parent recorded when the subagent ended. */
 function resultOf(summary: AgentSummary, parentMessages: readonly Message[]): Readonly<Record<string, unknown>> {
   for (const { raw } of parentMessages) {
     const result = objectOf(raw["toolUseResult"]);

@@ -61,12 +61,12 @@ function coloured(code: string, language: string): string {
   return html + escapeHtml(code.slice(last));
 }
 
-/** Output of a command, with its colours. */
+/** Shows the output of a command with its colours. */
 export function terminalHtml(text: string): string {
   return `<pre class="out">${ansiHtml(text.replaceAll(/\r+\n/g, "\n"))}</pre>`;
 }
 
-// The expression has to name the escape character.
+// The expression must contain the escape character.
 // oxlint-disable-next-line no-control-regex
 const colourCode = /\u001b\[([\d;]*)m/g;
 /** Sequences without a visible effect: clearing a line, setting window titles. */
@@ -155,7 +155,7 @@ function classesOf(colours: Colours): string {
   return names.filter((name) => name !== "").join(" ");
 }
 
-/** Maps one of the 256 terminal colours to the most similar of the 16 colours for which the page has a style. */
+/** Maps one of 256 terminal colours to the most similar colour of the page, which has 16 colours. */
 function nearest256(colour: number): number {
   if (colour < 16) return colour;
   if (colour >= 232) return colour < 244 ? 8 : 7;
@@ -172,7 +172,7 @@ function nearest(red: number, green: number, blue: number): number {
   return most > 190 ? bits + 8 : bits;
 }
 
-/** Two texts as removed and added lines, with the lines around them. */
+/** Shows the removed and added lines between two texts, with some lines around them. */
 export function differenceHtml(before: string, after: string): string {
   return diffHtml(withoutFarLines(diffLines(before, after)));
 }

@@ -1,4 +1,4 @@
-/** Dates and durations in a readable form. Times are UTC, so that everybody who opens the page sees the same. */
+/** Formats dates and durations. Times are UTC, so every reader of the page sees the same times. */
 
 const day = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
@@ -21,7 +21,7 @@ export function timeHtml(date: Date): string {
   return `<time datetime="${date.toISOString()}">${timeText(date)}</time>`;
 }
 
-/** From one time to another: "Sun 1 Nov 2026, 10:00 to 10:14 UTC (14 min)". */
+/** Formats a span of time, such as "Sun 1 Nov 2026, 10:00 to 10:14 UTC (14 min)". */
 export function spanText(from: Date, to: Date): string {
   const isSameDay = dayText(from) === dayText(to);
   const end = isSameDay ? timeText(to) : `${dayText(to)}, ${timeText(to)}`;

@@ -101,7 +101,7 @@ function emphasisAt(text: string, at: number, depth: number, unclosed: Set<strin
 
 const link = /\[((?:[^[\]\\]|\\.){1,500})\]\((https?:\/\/[^\s()<>"]{1,2000})\)/y;
 
-/** A link to a file of the project. Only its text is shown, because the page does not have the file. */
+/** Matches a link to a file of the project. Only its text is shown, because the page does not have the file. */
 const path = /\[((?:[^[\]\\]|\\.){1,500})\]\([\w./@-]{1,500}(?:#[\w-]{0,100})?(?::\d{1,9})?\)/y;
 
 function linkAt(text: string, at: number, depth: number): Span | undefined {
@@ -122,7 +122,7 @@ function addressAt(text: string, at: number): Span | undefined {
   return found === undefined ? undefined : { html: anchor(found, escapeHtml(found)), next: at + found.length };
 }
 
-/** A link that does not send the address of this page to the target. */
+/** Makes a link. If a reader opens the link, the target does not learn the address of this page. */
 function anchor(href: string, html: string): string {
   return `<a href="${escapeHtml(href)}" rel="noopener noreferrer nofollow">${html}</a>`;
 }

@@ -40,7 +40,7 @@ function blockAt(lines: readonly string[], at: number, depth: number): Taken {
   if (fence.test(line)) return fencedAt(lines, at);
   const title = heading.exec(line);
   if (title) {
-    // The page's own headings are h1 to h3.
+    // The headings outside the Markdown are h1 to h3.
     const level = Math.min(6, (title[1]?.length ?? 1) + 3);
     return { html: `<h${level}>${inlineHtml(title[2] ?? "")}</h${level}>`, next: at + 1 };
   }

@@ -19,13 +19,13 @@ export interface View {
   anchor(id: string): string;
   readonly results: ReadonlyMap<string, ToolResult>;
   readonly calls: ReadonlyMap<string, ReturnType<typeof toolCallsOf>[number]>;
-  /** The calls that are shown together with their result, so that the result is not shown again. */
+  /** The calls that are shown together with their result. For these calls, the result is not shown again. */
   readonly shownCalls: ReadonlySet<string>;
   /** The subagents that are on the page. */
   readonly agentIds: ReadonlySet<string>;
-  /** Who answers in this conversation. */
+  /** The name of the agent that answers in this conversation. */
   readonly speaker: string;
-  /** The program that adds its own texts to the conversation. */
+  /** The name of the program that adds texts to the conversation. */
   readonly program: string;
 }
 
@@ -55,7 +55,7 @@ interface ShownMessage {
 }
 
 /**
- * The section of a message; empty for lines that have nothing to show. `before` is the speaker of the previous section.
+ * Makes the section of a message, or an empty text if the message has nothing to show. `before` is the previous speaker.
  */
 export function messageHtml(message: Message, view: View, before: string): { html: string; speaker: string } {
   const shown = shownMessage(message, view);

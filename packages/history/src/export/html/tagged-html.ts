@@ -4,7 +4,7 @@ import { codeHtml, terminalHtml } from "./code-html.ts";
 import { escapeHtml } from "./escape-html.ts";
 import { markdownHtml } from "./markdown-html.ts";
 
-/** Text in which the tags are shown by their meaning. */
+/** Shows tagged text according to the meaning of each tag. */
 export function taggedHtml(text: string): string {
   const html: string[] = [];
   let command: string | undefined;
@@ -80,7 +80,7 @@ function pieceHtml(tag: string | undefined, text: string): string {
   }
 }
 
-/** A folded part that the reader can open. */
+/** Makes a folded part that the reader can open. */
 export function foldedHtml(title: string, html: string, kind = "more"): string {
   return `<details class="${kind}"><summary>${escapeHtml(title)}</summary>${html}</details>`;
 }

@@ -14,7 +14,7 @@ export interface ShownCall {
   readonly input: Value;
   readonly call: ToolCall | undefined;
   readonly result: ToolResult | undefined;
-  /** The anchor on this page of the subagent that the call started. */
+  /** If the call started a subagent, the place of its conversation on the page. */
   readonly agentAnchor: string | undefined;
 }
 
@@ -59,7 +59,7 @@ function subjectOf(name: string, input: Value): string {
   return key === undefined ? shortInputs(input) : firstLine(String(input[key]));
 }
 
-/** A description for a call without a known subject: its short inputs, as "taskId 3, status completed". */
+/** Describes a call by its short inputs, such as "taskId 3, status completed". */
 function shortInputs(input: Value): string {
   const short = Object.entries(input).flatMap(([key, value]) => {
     const isShort =
@@ -87,7 +87,7 @@ function inputHtml(name: string, input: Value, call: ToolCall | undefined): stri
   return restHtml(input, ["Read", "Glob", "Grep", "LS"].includes(name) ? ["file_path"] : []);
 }
 
-/** The other inputs: short ones in a table, long ones as text. */
+/** Shows the inputs that are not in `shown`: short inputs in a table, long inputs as text. */
 function restHtml(input: Value, shown: readonly string[]): string {
   const entries = Object.entries(input).filter(([key]) => !shown.includes(key));
   if (entries.length === 0) return "";
@@ -99,7 +99,7 @@ function restHtml(input: Value, shown: readonly string[]): string {
   return `<div class="scroll"><table class="inputs">${rows.join("")}</table></div>`;
 }
 
-/** Claude Code records what an edit changed in the file; without that record, the texts of the call are compared. */
+/** Shows the change that Claude Code recorded for an edit. Without a record, compares the texts of the call. */
 function editHtml(input: Value, call: ToolCall | undefined): string {
   const path = stringOf(input["file_path"]) ?? stringOf(input["notebook_path"]) ?? "";
   const patch = arrayOf(objectOf(call?.toolUseResult)["structuredPatch"]).filter(isObject);
@@ -150,7 +150,7 @@ function resultHtml(name: string, result: ToolResult | undefined): string {
   return `${foldedHtml(`Result, ${lines} lines`, shown, "result")}${images}`;
 }
 
-/** An image is part of the page. Only formats that cannot contain a script are shown. */
+/** Puts an image into the page. Leaves out formats that can contain a script. */
 export function imageHtml(block: unknown): string {
   const value = objectOf(block);
   if (value["type"] !== "image") return "";
