@@ -46,7 +46,7 @@ const pieces = (data: DataDirectory): readonly string[] => {
   return readdirSync(join(archiveFolder, root, "files", main)).sort();
 };
 
-test("an archived session is listed, read, searched and counted after Claude Code deleted it", async () => {
+test("a session that Claude Code deleted is listed, read, searched and counted from the archive", async () => {
   const data = prepared();
   const before = { session: await getSession(id, data.config), usage: await getUsage(data.config) };
   expect(await archive(optionsFor(data))).toMatchObject({ files: 1, changedFiles: 1, failed: [] });
@@ -67,7 +67,7 @@ test("a session in the data directory and in the archive is read once, from the 
   expect((await listSessions(both)).data).toHaveLength(1);
 });
 
-test("an archive run reads and writes only new bytes, and keeps the old bytes of a rewritten file", async () => {
+test("archiving copies only new bytes, and keeps the old bytes of a rewritten file", async () => {
   const data = prepared();
   const size = statSync(data.path(main)).size;
   await archive(optionsFor(data));
@@ -76,7 +76,7 @@ test("an archive run reads and writes only new bytes, and keeps the old bytes of
   appendFileSync(data.path(main), more);
   expect(await archive(optionsFor(data))).toMatchObject({ changedFiles: 1, newBytes: more.length });
   expect(pieces(data)).toHaveLength(2);
-  // The file is longer than before, so that only its content shows that it was rewritten.
+  // The new file is longer, so only its content shows that it was rewritten.
   writeFileSync(data.path(main), jsonLines([{ type: "other", text: "x".repeat(size * 2) }]));
   await archive(optionsFor(data));
   expect(pieces(data).map((name) => name.slice(0, 5))).toEqual(["g0001", "g0001", "g0002"]);
@@ -85,7 +85,7 @@ test("an archive run reads and writes only new bytes, and keeps the old bytes of
   expect(pieces(data)).toHaveLength(4);
 });
 
-test("an archive run for one project or time range archives only the files of the chosen sessions", async () => {
+test("archiving one project or time range copies only the files of its sessions", async () => {
   const data = prepared();
   const other = sessionId(2);
   const there = conversation("2026-11-05T10:00:00.000Z", { cwd: "/work/there" });
@@ -111,7 +111,7 @@ test("many small pieces of an archived file are merged into one", async () => {
   expect(readFileSync(data.path(main), "utf8")).toBe(text);
 });
 
-test("restore brings back all files of a session byte for byte, and gives them the current time", async () => {
+test("restore writes all files of a session with equal bytes and the current time", async () => {
   const data = createDataDirectory();
   const [first = ""] = fill(data, 2);
   utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1000, 1000);
@@ -135,7 +135,7 @@ test("restore does not overwrite files", async () => {
   await expect(restoreSession("ffff", optionsFor(data))).rejects.toMatchObject({ name: "SessionNotFoundError" });
 });
 
-test("an archive run that is killed at any call leaves the archive readable, and the next run completes it", async () => {
+test("if archiving is killed at any file operation, the archive stays readable and the next run completes it", async () => {
   const data = createDataDirectory();
   fill(data, 1);
   const { calls } = await withFault(0, "once", () => archive(optionsFor(data)));

@@ -1,4 +1,4 @@
-/** A small data directory in a temporary folder, written line by line, that tests can damage. */
+/** Makes a small data directory in a temporary folder, which tests can damage. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -9,9 +9,9 @@ export type Fields = Readonly<Record<string, unknown>>;
 export interface DataDirectory {
   readonly root: string;
   readonly cacheFolder: string;
-  /** The configuration that reads it, without an index. */
+  /** The configuration without an index. */
   readonly config: { readonly dataPath: string; readonly cacheFolder: null };
-  /** The configuration that reads it with an index. */
+  /** The configuration with an index. */
   readonly indexed: { readonly dataPath: string; readonly cacheFolder: string };
   path(...parts: readonly string[]): string;
   write(path: string, content: string | Uint8Array): string;
@@ -49,12 +49,15 @@ export function jsonLines(lines: readonly Fields[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
-/** Ids that look like those of sessions, and sort like their numbers. */
+/** Returns the id of a session. Ids sort like their numbers. */
 export function sessionId(number: number): string {
   return `${String(number).padStart(8, "0")}-aaaa-4aaa-8aaa-aaaaaaaaaaaa`;
 }
 
-/** Lines of one conversation. By default each has the previous line as its parent and is one second later. */
+/**
+ * Makes the lines of one conversation. By default, the parent of a line is the previous line, and its time is one
+ * second later.
+ */
 export interface Conversation {
   user(content: unknown, extra?: Fields): Fields;
   answer(blocks: unknown, extra?: Fields & { readonly message?: Fields }): Fields;

@@ -15,7 +15,7 @@ import {
 import { isCurrent } from "../src/sources/claude-code/discover/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type Fields } from "./data-directory.ts";
 
-/** The id of the second line of the first conversation with the usual start time. */
+/** The id of the second line of a conversation that begins at the default time. */
 const leaf = "u-2026-11-01T10:00:00.000Z-2";
 
 const hello = (text = "hello", start?: string): readonly Fields[] => {
@@ -24,7 +24,7 @@ const hello = (text = "hello", start?: string): readonly Fields[] => {
 };
 
 describe("discovery", () => {
-  test("discovery finds sessions and subagents in all three layouts", async () => {
+  test("discovery finds sessions and subagents in all three folder layouts", async () => {
     const data = createDataDirectory();
     const id = sessionId(1);
     data.session(id, hello());
@@ -42,7 +42,7 @@ describe("discovery", () => {
     expect(sessions[0]?.agentIds.toSorted()).toEqual(["a0123456789abcdef", "abcd1234", "ffff"]);
   });
 
-  test("discovery skips pipes, links and leftover files with a reason, and does not block on a pipe", async () => {
+  test("discovery skips pipes, links and leftover files, says why, and does not wait for a pipe", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());
     execFileSync("mkfifo", [data.path("projects/-work-app", `${sessionId(2)}.jsonl`)]);
@@ -60,8 +60,8 @@ describe("discovery", () => {
     data.session(id, hello());
     data.session(sessionId(2), hello());
     mkdirSync(data.path("projects/-work-app", id));
-    // A discovery less than two seconds after a change never counts as current. So the test sets its time a minute ahead. The
-    // loop waits until the next change gets a later time.
+    // A result less than two seconds after a change never counts as current, so the test sets its time a minute ahead.
+    // The loop waits until the next change gets a later time.
     const elsewhere = createDataDirectory();
     const look = () => {
       const found = { ...discover(data.config), atMs: Date.now() + 60_000 };
@@ -98,7 +98,7 @@ describe("discovery", () => {
     expect((await listSessions({ dataPath: join(data.root, "fresh"), cacheFolder: null })).data).toEqual([]);
   });
 
-  test("several data directories are read together, and a directory that is given twice is read once", async () => {
+  test("several data directories are read together, and a repeated directory is read once", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     one.session(sessionId(1), hello("one", "2026-11-01T10:00:00.000Z"));
     two.session(sessionId(2), hello("two", "2026-11-02T10:00:00.000Z"));
@@ -123,10 +123,10 @@ const [ask, reply, more, title] = ((talk = conversation()) => [
   { type: "ai-title", aiTitle: "Glued", sessionId: sessionId(1) },
 ])().map((line) => JSON.stringify(line)) as [string, string, string, string];
 
-/** Lines as a crash leaves them, and the same records one per line. */
+/** Lines of a file after a crash, and the records that Skein finds in them. */
 const DAMAGED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
   ["two records in the first line", [`${ask}${reply}`, more], [ask, reply, more]],
-  ["only one line, which has three records", [`${ask}${reply}${more}`], [ask, reply, more]],
+  ["three records in the only line", [`${ask}${reply}${more}`], [ask, reply, more]],
   ["two records in a later line", [ask, `${reply}${more}`, ""], [ask, reply, more]],
   ["a title after an answer, in the same line", [ask, `${reply}${title}`, more, ""], [ask, reply, title, more]],
   [
@@ -157,7 +157,7 @@ describe("the list", () => {
     await expect(listSessions({ ...data.config, limit: -1 })).rejects.toThrow(RangeError);
   });
 
-  test("sessions without messages come last in a list, with the time of their snapshot", async () => {
+  test("sessions with only a snapshot come last in a list, and have the time of the snapshot", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello("first", "2026-11-01T10:00:00.000Z"));
     data.write(`projects/-work-app/${sessionId(2)}.jsonl`, "");
@@ -174,10 +174,10 @@ describe("the list", () => {
     expect((await getSession(0, data.config)).id).toBe(sessionId(4));
   });
 
-  test("a session gets a summary from another file that refers to any message of the session", async () => {
+  test("a session gets the summary in another file that refers to one of its messages", async () => {
     const data = createDataDirectory();
     data.session(sessionId(2), [{ type: "summary", summary: "Greeting", leafUuid: leaf }, ...hello("later")]);
-    // A file is read in pieces from its end: the id may be cut between two pieces.
+    // A file is read in pieces from its end, so two pieces may each have a part of the id.
     const rest = [0, 1000, ...Array.from({ length: 30 }, (_, at) => 130_500 + at * 20), 400_000];
     for (const bytes of rest) {
       data.session(sessionId(1), [...hello(), { type: "system", content: "x".repeat(bytes) }]);
@@ -185,7 +185,7 @@ describe("the list", () => {
     }
   });
 
-  test("a summary is the title of the session that has its message, even if it is in the file of another session", async () => {
+  test("the title of a session is the summary of its message, even if another session's file contains the summary", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello());
     const summaries = [
@@ -201,7 +201,7 @@ describe("the list", () => {
     expect((await searchSessions("hello", data.config)).data[0]?.sessionSummary).toBe("Greeting");
   });
 
-  test("a remembered title changes after another file gets a summary for the session, and after the session gets a new title", async () => {
+  test("a remembered title changes after another file gets a summary, and after the session gets a title", async () => {
     const data = createDataDirectory();
     const config = { ...data.config, titles: createTitles() };
     const shown = async () => (await listSessions(config)).data.map(({ summary }) => summary);
@@ -210,14 +210,14 @@ describe("the list", () => {
     const named = { type: "summary", summary: "Greeting", leafUuid: leaf };
     const later = data.session(sessionId(2), [{ ...named, summary: "Of nobody", leafUuid: "unknown" }]);
     await expect.poll(shown).toEqual(["hello", null]);
-    // The file has only summaries so far, so more of them may follow.
+    // The file has only summaries, so more summaries may follow.
     appendFileSync(later, jsonLines([named]));
     await expect.poll(shown).toEqual(["Greeting", null]);
     data.session(sessionId(1), [...hello(), { type: "custom-title", customTitle: "Its own" }]);
     await expect.poll(shown).toEqual(["Its own", null]);
   });
 
-  test("a list takes the project of a session from its lines, never from the folder name, and filters by the project's path", async () => {
+  test("a list takes the project from the session's lines, not from the folder name, and filters by its path", async () => {
     const data = createDataDirectory();
     const cwd = "/work/my-app_v1.2";
     const talk = conversation(undefined, { cwd });
@@ -230,7 +230,7 @@ describe("the list", () => {
     );
   });
 
-  test("a list finds a project by a Windows path with other case and slashes", async () => {
+  test("a list finds a project by a Windows path with different case and slashes", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation(undefined, { cwd: "C:\\git\\App" }).user("x")], "C--git-App");
     expect((await listSessions({ ...data.config, workspace: "c:/git/app" })).data.length).toBe(1);
@@ -292,7 +292,7 @@ describe("the list", () => {
     expect((await listSessions(data.config)).data[0]?.summary).toBe(expected);
   });
 
-  test("a list shows a summary that was written long after its message", async () => {
+  test("a list shows a summary that was written long after its message was", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const summary = { type: "summary", summary: "Late", leafUuid: leaf };
@@ -302,7 +302,7 @@ describe("the list", () => {
     }
   });
 
-  test("a list finds a title far from the end of the file, and a title in custom-title.json", async () => {
+  test("a list finds a title that is far from the end of the file or in custom-title.json", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [{ type: "custom-title", customTitle: "Far" }, talk.user("x".repeat(300_000))]);
@@ -312,7 +312,7 @@ describe("the list", () => {
     expect((await listSessions(data.config)).data[0]?.summary).toBe("Beside");
   });
 
-  test("a list counts an answer over several lines once and does not count side chains", async () => {
+  test("a list counts an answer of several lines once and does not count side chains", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_same" };
@@ -339,27 +339,24 @@ describe("the list", () => {
     expect(summary).toMatchObject({ messageCount: 2, summary: "the first words" });
   });
 
-  test.each(DAMAGED)(
-    "a list counts the complete records in damaged lines, and takes titles from these records: %s",
-    async (_, damaged, mended) => {
-      const [broken, whole] = [createDataDirectory(), createDataDirectory()];
-      broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));
-      whole.write(`projects/-work-app/${sessionId(1)}.jsonl`, mended.join("\n"));
-      const details = async (config: object): Promise<object> => {
-        const { data } = await listSessions(config);
-        expect(data).toHaveLength(1);
-        const { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch } = { ...data[0] };
-        return { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch };
-      };
-      const expected = await details(whole.config);
-      expect(await details(broken.config)).toEqual(expected);
-      for (let time = 1; time <= 2; time += 1) expect(await details(broken.indexed)).toEqual(expected);
-      const { messages } = await getSession(sessionId(1), broken.config);
-      expect(messages).toHaveLength((await getSession(sessionId(1), whole.config)).messages.length);
-    },
-  );
+  test.each(DAMAGED)("a list uses the complete records in damaged lines: %s", async (_, damaged, mended) => {
+    const [broken, whole] = [createDataDirectory(), createDataDirectory()];
+    broken.write(`projects/-work-app/${sessionId(1)}.jsonl`, damaged.join("\n"));
+    whole.write(`projects/-work-app/${sessionId(1)}.jsonl`, mended.join("\n"));
+    const details = async (config: object): Promise<object> => {
+      const { data } = await listSessions(config);
+      expect(data).toHaveLength(1);
+      const { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch } = { ...data[0] };
+      return { messageCount, summary, projectPath, timestamp, lastActivityAt, version, gitBranch };
+    };
+    const expected = await details(whole.config);
+    expect(await details(broken.config)).toEqual(expected);
+    for (let time = 1; time <= 2; time += 1) expect(await details(broken.indexed)).toEqual(expected);
+    const { messages } = await getSession(sessionId(1), broken.config);
+    expect(messages).toHaveLength((await getSession(sessionId(1), whole.config)).messages.length);
+  });
 
-  test("a list is the same with and without an index, also after lines were added", async () => {
+  test("a list is equal with and without an index, even after lines were added", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.user("one"), talk.answer("two")]);

@@ -4,7 +4,7 @@ import { exportSessionToHtml, exportSessionToMarkdown } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId, type DataDirectory } from "./data-directory.ts";
 import { parsePage } from "./html-page.ts";
 
-/** One example of each kind of text that has run as a script in a viewer of transcripts. */
+/** Examples of texts that ran as a script in viewers of transcripts, one of each kind. */
 const attacks: readonly string[] = [
   "<img src=x onerror=alert(1)>",
   '<img srcset="https://evil.example/a.png 1x">',
@@ -38,7 +38,7 @@ const attacks: readonly string[] = [
   "\u0000<script\u0000>alert(1)</script>",
 ];
 
-/** The attack in every place of a session that an export shows. */
+/** Makes a session with the attack in every field that an export shows. */
 function attacked(attack: string): DataDirectory {
   const data = createDataDirectory();
   const talk = conversation(undefined, { cwd: `/work/${attack}`, gitBranch: attack, version: attack });
@@ -89,30 +89,27 @@ const withoutAttributes =
   "head title style body main h3 h4 tr th td summary dt dd code br hr blockquote em strong ol li".split(" ");
 
 describe("a page of a hostile session", () => {
-  test.each(attacks)(
-    "HTML of a hostile session has only the elements and attributes that the export writes: %j",
-    async (attack) => {
-      const html = await exportSessionToHtml(0, { ...attacked(attack).config, includeAgents: true });
-      const { elements, text } = parsePage(html);
-      for (const { name, attributes } of elements) {
-        expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
-        for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
-        // A link leads to a place on the page, or to a web page that does not get the address of this page.
-        if (name === "a" && !/^#[\w-]+$/.test(attributes["href"] ?? ""))
-          expect(attributes).toMatchObject({
-            href: expect.stringMatching(/^https?:\/\//) as string,
-            rel: /noreferrer/,
-          });
-      }
-      expect(elements.filter(({ name }) => name === "style").length).toBe(1);
-      // All of the text can be read, and invisible characters are shown as escapes.
-      const visible = attack.replaceAll("\0", "\\u0000");
-      expect(text.split(visible).length).toBeGreaterThan(8);
-      expect(elements.find(({ name }) => name === "title")?.text).toBe(visible);
-    },
-  );
+  test.each(attacks)("HTML of a hostile session contains no element or attribute of the attack: %j", async (attack) => {
+    const html = await exportSessionToHtml(0, { ...attacked(attack).config, includeAgents: true });
+    const { elements, text } = parsePage(html);
+    for (const { name, attributes } of elements) {
+      expect([...Object.keys(allowed), ...withoutAttributes]).toContain(name);
+      for (const attribute of Object.keys(attributes)) expect(allowed[name] ?? []).toContain(attribute);
+      // A link leads to this page, or to a web page that does not learn the address of this page.
+      if (name === "a" && !/^#[\w-]+$/.test(attributes["href"] ?? ""))
+        expect(attributes).toMatchObject({
+          href: expect.stringMatching(/^https?:\/\//) as string,
+          rel: /noreferrer/,
+        });
+    }
+    expect(elements.filter(({ name }) => name === "style").length).toBe(1);
+    // The page shows the whole text, with escapes for invisible characters.
+    const visible = attack.replaceAll("\0", "\\u0000");
+    expect(text.split(visible).length).toBeGreaterThan(8);
+    expect(elements.find(({ name }) => name === "title")?.text).toBe(visible);
+  });
 
-  test("HTML of a hostile session has a policy that allows nothing but the export's own style sheet", async () => {
+  test("HTML of a hostile session has a content security policy that allows only the style sheet of the export", async () => {
     const { elements } = parsePage(await exportSessionToHtml(0, attacked("x").config));
     const style = elements.find(({ name }) => name === "style")?.text ?? "";
     const rules = elements.filter(({ attributes }) => attributes["http-equiv"] === "Content-Security-Policy");
@@ -120,7 +117,7 @@ describe("a page of a hostile session", () => {
     expect(rules.map(({ attributes }) => attributes["content"])).toEqual([
       `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`,
     ]);
-    // The policy applies only to what comes after it.
+    // The policy applies only to elements that come after it.
     const before = elements.slice(0, elements.indexOf(rules[0] ?? { name: "", attributes: {}, path: [], text: "" }));
     expect(before.map(({ name }) => name)).toEqual(["!doctype", "html", "head", "meta"]);
     expect(style).not.toMatch(/url\(|@import|expression/i);

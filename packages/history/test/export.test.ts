@@ -39,7 +39,7 @@ function hostile(): DataDirectory {
 }
 
 describe("HTML", () => {
-  test("exported HTML is one file without scripts and without anything to load, and escapes the session's text", async () => {
+  test("exported HTML is one file that has no scripts, loads nothing, and escapes the session's text", async () => {
     const html = await exportSessionToHtml(0, hostile().config);
     expect(html).toContain("default-src 'none'");
     const tags = new Set([...html.matchAll(/<([a-z!/][a-z0-9]*)/gi)].map(([, name]) => name?.toLowerCase()));
@@ -101,7 +101,7 @@ describe("HTML", () => {
     ])
       expect(html).toContain(part);
     expect(text).toContain("An image that cannot be shown (image/svg+xml)");
-    // A result is shown with its call, and nowhere else.
+    // A result is shown only once, with its call.
     expect(text.split("failed 3 ok").length).toBe(2);
     const targets = elements.flatMap(({ attributes }) => attributes["id"] ?? []);
     const links = elements.filter(({ name, path }) => name === "a" && path.includes("nav"));
@@ -117,7 +117,7 @@ describe("HTML", () => {
     ["unclosed comments", `\`\`\`ts\n${"/*".repeat(24_000)}\n\`\`\``],
     ["unclosed links", "[a](http://".repeat(10_000)],
     ["unclosed tags", "<command-name>".repeat(10_000)],
-  ])("HTML of text with %s is made in linear time", async (_, text) => {
+  ])("exporting HTML takes linear time for text with %s", async (_, text) => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.user(text), talk.answer(text)]);
@@ -128,7 +128,7 @@ describe("HTML", () => {
 });
 
 describe("Markdown", () => {
-  test("exported Markdown has a heading per message, and tools and thinking in folded elements", async () => {
+  test("exported Markdown has a heading per message, and folds tools and thinking", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -155,7 +155,7 @@ describe("Markdown", () => {
 });
 
 describe("JSON", () => {
-  test("exported JSON has every line in full", async () => {
+  test("exported JSON has every line with all fields", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [talk.user("q"), talk.answer("a"), { type: "from-the-future", x: [1] }];
@@ -164,7 +164,7 @@ describe("JSON", () => {
     expect(parsed.messages.map(({ raw }) => raw)).toEqual(lines);
   });
 
-  test("exported JSON has every line of an answer over several lines, and the text of damaged lines", async () => {
+  test("exported JSON has all lines of one answer, and the text of damaged lines", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_one" };
@@ -200,7 +200,7 @@ describe("lines", () => {
     Buffer.from('{"type":"user","n":1.0,"n":2e3}'),
   ]);
 
-  test("exported lines are the bytes of the file, and the subagents' lines follow", async () => {
+  test("exported lines are the unchanged bytes of the file, followed by the lines of subagents", async () => {
     const data = createDataDirectory();
     data.write(`projects/-work-app/${sessionId(1)}.jsonl`, bytes);
     const agent = jsonLines([conversation(undefined, { isSidechain: true }).user("subtask")]);
@@ -215,7 +215,7 @@ describe("lines", () => {
   });
 });
 
-test("exported HTML of a session without a title has the first prompt as title, and a tool call shows its subject", async () => {
+test("exported HTML has the first prompt as title if the session has none, and shows the subject of a tool call", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const id = sessionId(1);
@@ -245,7 +245,7 @@ test("lines of unknown types and damaged lines are shown in Markdown and HTML", 
   }
 });
 
-test("redact is applied to every text of an export", async () => {
+test("the option redact changes every text of an export", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   data.session(sessionId(1), [
@@ -263,7 +263,7 @@ test("redact is applied to every text of an export", async () => {
   }
 });
 
-test("names of exported files are safe for any session id, and subagents are included on request", async () => {
+test("exported files have safe names for any session id, and an option includes subagents", async () => {
   const data = createDataDirectory();
   data.session("CON", [conversation("2026-11-01T10:00:00.000Z").user("x")]);
   data.session("..%2fevil", [conversation("2026-11-02T10:00:00.000Z").user("y")]);

@@ -67,7 +67,7 @@ describe("file history", () => {
     ).toBe(expected);
   });
 
-  test("the diff of two random texts contains exactly these two texts", () => {
+  test("the two texts can be made again from their diff, for random texts", () => {
     let seed = 1;
     const random = (): number => (seed = (seed * 48271) % 2147483647) / 2147483647;
     for (let round = 0; round < 200; round += 1) {
@@ -86,7 +86,7 @@ describe("file history", () => {
   });
 });
 
-test("plans are listed with their structure, also from the folder in plansDirectory", async () => {
+test("plans are listed with their structure, even from the folder in plansDirectory", async () => {
   const data = createDataDirectory();
   data.write("plans/keen-juggling-origami.md", "# Do it\n## Notes\nx\n### Phase 1\n- [x] a\n");
   expect(await listPlans(data.config)).toMatchObject([
@@ -101,7 +101,7 @@ test("plans are listed with their structure, also from the folder in plansDirect
   expect((await listPlans(data.config)).map(({ title }) => title)).toEqual(["Other"]);
 });
 
-test("todo lists and task lists are listed, and unreadable lists are listed with the problem", async () => {
+test("todo lists and task lists are listed, and an unreadable list has its problem", async () => {
   const data = createDataDirectory();
   data.write(`todos/${sessionId(1)}-agent-${sessionId(1)}.json`, JSON.stringify([{ content: "a", status: "pending" }]));
   data.write(`todos/${sessionId(2)}-agent-${sessionId(2)}.json`, "{broken");

@@ -10,7 +10,7 @@ import { createDataDirectory, conversation, jsonLines } from "./data-directory.t
 const { AssistantLine, BackupFileName, BashInput, ContentBlock, HistoryEntry, Line, ShortAgentId, Slug } = schemas;
 const { StatsCache, TodoWriteInput, UserLine, Uuid } = schemas;
 
-/** All valid lines and all damage of a file with this content. */
+/** Returns all valid lines and all damage of a file with this content. */
 function read(content: string | Uint8Array): { values: unknown[]; lines: number[]; damage: Damage[] } {
   const path = createDataDirectory().write("file.jsonl", content);
   const values: unknown[] = [];
@@ -30,7 +30,7 @@ const a = { type: "user", uuid: "a", message: { content: 'ä {"x"} \\ \u2028 �
 const b = { type: "tag", sessionId: "s", tag: "b" };
 
 describe("reading lines", () => {
-  test("of a file that was cut at any byte, all whole lines are read, and only the last line may be damaged", () => {
+  test("if a file is cut at any byte, all complete lines are read and only the last line may be damaged", () => {
     const talk = conversation();
     const lines = Array.from({ length: 8 }, (_, i) => (i % 2 ? talk.answer(`ä${i}`) : talk.user(`q "${i}" \\`)));
     const whole = Buffer.from(jsonLines(lines));
@@ -93,14 +93,14 @@ describe("reading lines", () => {
     ]);
   });
 
-  test("records that were glued into one line are found, also after a cut record", () => {
+  test("several records in one line are found, even after a record that was cut", () => {
     const glued = `${JSON.stringify(a)}${JSON.stringify(b)}`;
     expect(read(`${glued}\n`)).toMatchObject({ values: [a, b], lines: [1, 1], damage: [{ line: 1, kind: "glued" }] });
     const cut = `${JSON.stringify(a).slice(0, 35)}${JSON.stringify(b)}`;
     expect(read(`${cut}\n`)).toMatchObject({ values: [b], damage: [{ line: 1, kind: "glued" }] });
   });
 
-  test("bytes that are not UTF-8 are reported and the line is kept", () => {
+  test("a line with bytes that are not UTF-8 is reported and kept", () => {
     const bytes = Buffer.from(`${JSON.stringify({ type: "x", text: "#" })}\n`);
     bytes[bytes.indexOf("#")] = 0xff;
     const { values, damage } = read(bytes);
@@ -135,11 +135,11 @@ describe("reading lines", () => {
     expect(read("\n")).toEqual({ values: [], lines: [], damage: [] });
   });
 
-  test("the message about a damaged line does not quote the line", () => {
+  test("the report of a damaged line does not contain its text", () => {
     expect(read('{"secret":"hunter2\n').damage[0]?.message).not.toContain("hunter2");
   });
 
-  test("a line that is read and formatted again has the bytes that Claude Code wrote", () => {
+  test("a line is unchanged after it was parsed and formatted again", () => {
     for (const value of [a, b]) expect(formatLine(value).toString()).toBe(`${JSON.stringify(value)}\n`);
   });
 });
@@ -157,11 +157,11 @@ describe("peeking into a line", () => {
     ["between two nested values", { message: { type: "m" }, type: "user", toolUseResult: { type: "text" } }],
     ["after text that looks like a key", { message: '"type":"no",', x: { y: '\\"type":"no"' }, type: "user" }],
     ["after numbers and flags", { x: [1], n: -1.5, ok: true, none: null, type: "user" }],
-  ])("peeking finds the type of a line when it is %s", (_, line) => {
+  ])("the type of a line is found without parsing when it is %s", (_, line) => {
     expect(peekType(line)).toBe("user");
   });
 
-  test("peeking finds no type in a line that has only a nested type", () => {
+  test("a nested type is not taken for the type of the line", () => {
     expect(peekType({ message: { type: "message" }, uuid: "1" })).toBeUndefined();
   });
 });
@@ -199,7 +199,7 @@ describe("schemas", () => {
     expect(ContentBlock.safeParse({ type: "image", source: { type: "base64" } }).success).toBe(true);
   });
 
-  test("file schemas accept history entries and statistics of both versions", () => {
+  test("the file schemas accept history entries and both versions of statistics", () => {
     expect(
       HistoryEntry.safeParse({ display: "x", pastedContents: {}, timestamp: 1760110675230, project: "/a" }).success,
     ).toBe(true);

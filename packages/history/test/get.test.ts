@@ -3,7 +3,7 @@ import { getAgentSession, getSession, getToolCalls, isSessionNotFoundError, list
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 describe("a session", () => {
-  test("a session is found by index, id and the beginning of its id", async () => {
+  test("a session is found by its index, its id and the beginning of its id", async () => {
     const data = createDataDirectory();
     data.session(sessionId(11), [conversation("2026-11-01T10:00:00.000Z").user("older")]);
     data.session(sessionId(12), [conversation("2026-11-02T10:00:00.000Z").user("newer")]);
@@ -15,7 +15,7 @@ describe("a session", () => {
     }
   });
 
-  test("a session has all lines: the lines of one answer are merged, and unknown types and blocks are unchanged", async () => {
+  test("a session has all lines, merges the lines of an answer, and keeps unknown types and blocks", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const message = { id: "msg_1" };
@@ -47,7 +47,7 @@ describe("a session", () => {
     expect(session.messages.reduce((sum, { lineCount }) => sum + lineCount, 0)).toBe(6);
   });
 
-  test("a tool result that is an array is readable and complete", async () => {
+  test("a tool result that is an array has all its parts as text", async () => {
     const data = createDataDirectory();
     const parts = [
       { type: "text", text: "one" },
@@ -103,7 +103,7 @@ describe("threads", () => {
     expect(session.messages.map(({ isActive }) => isActive)).toEqual([false, false, true, true]);
   });
 
-  test("lines without a parent are not branches if they are hooks or compactions, follow a compaction or belong to another session", async () => {
+  test("hooks, compactions, lines after a compaction and lines of another session are not branches", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const root = { parentUuid: null };
@@ -155,7 +155,7 @@ describe("threads", () => {
     expect((await getSession(0, data.config)).messages.length).toBe(5);
   });
 
-  test("a first line whose parent was rewound does not mark the whole session as rewound", async () => {
+  test("a session stays active if the parent of its first line was rewound", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const lines = [
@@ -170,7 +170,7 @@ describe("threads", () => {
     expect(messages.map(({ uuid }) => uuid)).toEqual(["start", "answer", "right"]);
   });
 
-  test("text before a compaction is in the session but not on the active thread", async () => {
+  test("messages before a compaction are in the session but not active", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -191,7 +191,7 @@ describe("threads", () => {
     expect(active.map(({ type }) => type)).toEqual(["system", "user", "user"]);
   });
 
-  test("text before a compaction stays on the active thread if no summary replaces it", async () => {
+  test("messages before a compaction stay active if no summary replaces them", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -209,7 +209,7 @@ describe("threads", () => {
 });
 
 describe("tools and subagents", () => {
-  test("every tool call has its result, and a call without a result has null", async () => {
+  test("every tool call has its result, or null if the result is missing", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [
@@ -234,7 +234,7 @@ describe("tools and subagents", () => {
     ]);
   });
 
-  test("a subagent is linked to the call that started it if any of six places names the call: its metadata, the call's result, the result's text, a notification, the prompt, the progress", async () => {
+  test("a subagent is linked to its call by metadata, the result, its text, a notification, the prompt or the progress", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const call = (id: string, prompt: string): object => ({ type: "tool_use", id, name: "Agent", input: { prompt } });

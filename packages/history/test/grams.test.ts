@@ -7,7 +7,7 @@ const none = new Uint8Array(0);
 const third = 0.36;
 
 describe("the bitmap of a text", () => {
-  test("a bitmap that grows keeps every sequence that was in it", () => {
+  test("a bitmap keeps every sequence when it grows", () => {
     const texts = Array.from({ length: 300 }, (_, at) => `word${at * 7919} 検索${at} ошибка`);
     let bits: Uint8Array = none;
     for (const text of texts) bits = bitmapOf([text], bits, third);
@@ -15,13 +15,13 @@ describe("the bitmap of a text", () => {
     expect(bits.length).toBeLessThan(4096);
   });
 
-  test("a bitmap excludes most words that are not in its text", () => {
+  test("a bitmap excludes most words that its text does not contain", () => {
     const bits = bitmapOf([Array.from({ length: 4000 }, (_, at) => `name${at}`).join(" ")], none, third);
     const absent = Array.from({ length: 500 }, (_, at) => `zq${at}xw検`);
     expect(absent.filter((word) => hasAll(bits, gramsIn(word))).length).toBeLessThan(10);
   });
 
-  test("a bitmap excludes most words of three letters that are not in its text", () => {
+  test("a bitmap excludes most words of three letters that its text does not contain", () => {
     const text = Array.from({ length: 3000 }, (_, at) => `name${at * 7919}`).join(" ");
     const bits = bitmapOf([text], none, third);
     const letters = "bcdfghjklpqrstvwxyz".split("");
@@ -29,7 +29,7 @@ describe("the bitmap of a text", () => {
     expect(absent.filter((word) => hasAll(bits, gramsIn(word))).length).toBeLessThan(absent.length * 0.08);
   });
 
-  test("texts without words make no bitmap, and a word of two bytes has no sequence", () => {
+  test("a text without words gives no bitmap, and a word of two bytes no sequence", () => {
     expect(bitmapOf([], none, third)).toHaveLength(0);
     expect(gramsIn("of")).toEqual([]);
   });
@@ -55,7 +55,7 @@ describe("the index of a file", () => {
   const weightsOf = (...words: string[]): number[] =>
     stretchesIn(data, wantedOf(words)).stretches.map(({ weight }) => weight);
 
-  test("a part of a file has the weight of the best text that may match", () => {
+  test("a part of a file has the weight of its best text that may match", () => {
     expect(weightsOf("parser")).toEqual([5]);
     expect(weightsOf("comma")).toEqual([4]);
     expect(weightsOf("kaleidoscope")).toEqual([1]);
@@ -63,7 +63,7 @@ describe("the index of a file", () => {
     expect(weightsOf("comma", "absent")).toEqual([]);
   });
 
-  test("the time of a part of a file is the latest time of its best texts, and is unknown if a line of them has no time", () => {
+  test("a part of a file has the latest time of its best texts, or no time if one of their lines has none", () => {
     const timed = encoded(
       [
         { type: "user", timestamp: "2026-11-01T10:00:00.000Z", message: { content: "Fix the parser" } },
@@ -79,7 +79,7 @@ describe("the index of a file", () => {
     expect(latest("undated")).toBe(Infinity);
   });
 
-  test("the index has only what a search finds: no keys, no ids, no second copy of a result", () => {
+  test("the index contains no keys, no ids and no second copy of a result", () => {
     for (const word of ["parentuuid", "tool_use_id", "hidden copy"]) expect(weightsOf(word)).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Splits a page into tags and text like a browser, for pages without scripts. It rejects everything else. */
+/** Splits a page without scripts into tags and text, as a browser does. It rejects other pages. */
 export interface Page {
   readonly elements: readonly Element[];
   /** The text that a reader sees, without the style sheet. */

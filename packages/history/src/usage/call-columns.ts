@@ -6,13 +6,13 @@
 import { column, raiseAt, width, type UsageTable } from "./usage-table.ts";
 
 export interface CallColumns {
-  /** Adds the calls of a file and returns the row of the first. */
+  /** Adds the calls of a file, and returns the row of its first call. */
   add(table: UsageTable, file: number): number;
   value(row: number, which: number): number;
   model(row: number): string;
   /**
-   * Finds copies. A row is a copy if its call is also in a file that comes earlier in `ranges`; it raises the counters
-   * there. Returns a function that checks whether a row is a copy.
+   * Finds copies: calls that are also in an earlier file of `ranges`. A copy raises the counters of the earlier row.
+   * Returns a function that checks whether a row is a copy.
    */
   mergeCopies(ranges: Iterable<RowRange>): (row: number) => boolean;
 }
@@ -22,11 +22,11 @@ export interface RowRange {
   readonly end: number;
 }
 
-/** Rows are kept in blocks, because one growing array would be copied again and again. */
+/** Rows are kept in blocks, because a single growing array would be copied often. */
 const blockBits = 13;
 const blockRows = 1 << blockBits;
 const keyWidth = 5;
-/** The columns of a row's keys: hashes of the id and of the request, and the file. */
+/** The positions of a row's keys. The keys are hashes of the id and the request, and the number of the file. */
 const key = { id: 0, id2: 1, request: 2, request2: 3, file: 4 } as const;
 
 interface Block {
@@ -66,8 +66,8 @@ export function createCallColumns(): CallColumns {
     keyOf(a, key.id) === keyOf(b, key.id) && keyOf(a, key.id2) === keyOf(b, key.id2);
 
   /**
-   * Whether two rows are the same request: they have the same request id, one of them has none, or one is a copy in a
-   * side chain.
+   * Returns true if two rows are one request. They have one request id, or a row has no request id, or one of the rows
+   * is in a side chain.
    */
   const isSameRequest = (a: number, b: number): boolean => {
     const [a1, a2, b1, b2] = [
@@ -96,7 +96,7 @@ export function createCallColumns(): CallColumns {
     model: (row) => models[value(row, column.model)] ?? "",
     mergeCopies(ranges) {
       const slots = new Int32Array(2 ** Math.ceil(Math.log2(rows * 2 + 2))).fill(-1);
-      /** The next row of the same file with the same id. */
+      /** For each row, the next row that has the same id and is in the same file. */
       const next = new Int32Array(rows).fill(-1);
       const isCopy = new Uint8Array(rows);
       const headOf = (row: number): number => {
@@ -131,7 +131,7 @@ export function createCallColumns(): CallColumns {
 
 const noBlock: Block = { numbers: new Float64Array(0), keys: new Uint32Array(0) };
 
-/** Two independent hashes of a text. Only the empty text gives two zeros. */
+/** Writes two independent hashes of a text. Only an empty text gives two zeros. */
 function hash(text: string, into: Uint32Array, at: number): void {
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;

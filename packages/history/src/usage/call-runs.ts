@@ -1,8 +1,14 @@
-/** Adds up calls that follow each other and are in the same groups, because each call is in a dozen groups of a report. */
+/**
+ * Adds up consecutive calls that belong to the same groups of a report. This saves time, because each call is in a
+ * dozen groups.
+ */
 import type { Owner } from "./count-calls.ts";
 import { addCall, newTally, type PricedCall, type Tally } from "./tally.ts";
 
-/** Consecutive calls of one session, model, day and hour, with the times of the first and the last one. */
+/**
+ * Consecutive calls of one session, model, day and hour. `first` and `last` are the times of the first and the last
+ * call.
+ */
 export interface CallRun {
   readonly owner: Owner;
   readonly model: string;
@@ -16,11 +22,11 @@ export interface CallRun {
 
 export interface CallRuns {
   add(call: PricedCall, owner: Owner, day: string, hour: number): void;
-  /** Passes on the last run. */
+  /** Passes the last run to `onRun`. */
   end(): void;
 }
 
-/** Calls back for each run when the next one begins. */
+/** Makes runs. Calls `onRun` with a run when the next run begins. */
 export function createCallRuns(onRun: (run: CallRun) => void): CallRuns {
   let run: CallRun | undefined;
   return {

@@ -6,8 +6,8 @@ import { numberOf, objectOf } from "../model/value.ts";
 const tailBytes = 256 * 1024;
 
 /**
- * The input tokens of a transcript's last answer, which is the current size of the context. Null if the end of the file
- * has no answer.
+ * Returns the input tokens of a transcript's last answer, which are the current size of the context. Returns null if
+ * the end of the file has no answer.
  */
 export function contextTokens(path: string): number | null {
   const fd = openPlainFile(path);

@@ -1,4 +1,4 @@
-/** The usage of other agents' sessions. Each source counts its own usage, so no lines are created. */
+/** Counts the usage of other agents. Each source counts the usage of its sessions, so no lines are created. */
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { createPause } from "../scan/pause.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";
@@ -9,7 +9,7 @@ import { holdingDatabases } from "../sources/port/sqlite.ts";
 import type { CallCounter } from "./count-calls.ts";
 import type { UsageOptions } from "./usage-options.ts";
 
-/** Increase it when a source counts differently. */
+/** The saved usage of sessions. If a source counts differently, increase the number in `version`. */
 const agentUsage = { name: "agent-usage", version: usageFacet.version * 100 + 2 };
 const maxUnsavedBytes = 1024 * 1024;
 
@@ -66,7 +66,7 @@ interface Counted {
 
 interface Usages {
   of(mirror: Mirror, unit: Unit): Counted;
-  /** The counts from the last time the session could be read. */
+  /** Returns the counts from the last time that the session could be read. */
   before(mirror: Mirror, id: string): FileUsage | undefined;
   save(): void;
 }
@@ -102,7 +102,7 @@ function createUsages(store: FacetStore): Usages {
         }
         return { usage, isNew: true };
       } catch (error) {
-        // Earlier counts are better than none. Their stamp differs, so the next call tries again.
+        // The earlier counts are used. Their stamp is outdated, so the next call tries again.
         const earlier = before(mirror, unit.id);
         return { ...(earlier && { usage: earlier }), isNew: true, error: String(error) };
       }

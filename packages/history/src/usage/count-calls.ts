@@ -1,4 +1,7 @@
-/** Counts each call once over all files. A copy in a later file (a resume, a fork) can only raise the counters of the first. */
+/**
+ * Counts each call once over all files. If a resume or a fork copied a call into a later file, the copy can only raise
+ * the counters.
+ */
 import { earlierPrice, picosOfCall, priceOfSum, WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
 import { projectPathOf } from "../sources/claude-code/details/project-path.ts";
@@ -9,31 +12,31 @@ import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
 import type { SourceName } from "../sources/port/source.ts";
 import { column, valueOf } from "./usage-table.ts";
 
-/** The session that a call belongs to. Calls of a subagent belong to the parent session. */
+/** The session to which a call belongs. Calls of a subagent belong to the parent session. */
 export interface Owner {
   readonly sessionId: string;
-  /** The agent whose session it is. */
+  /** The agent of the session. */
   readonly source: SourceName;
   readonly projectPath: string;
   readonly costStateUsd: number | null;
 }
 
-/** Receives the usage of files one by one, then returns every call once, with its price and its session. */
+/** Receives the usage of files, and then returns every call once, with its price and its session. */
 export interface CallCounter {
   /**
-   * Adds the usage of a file. Returns a function that sets which file it is: for sessions of other agents this is known
-   * only later, and keeping their usage until then would fill the memory.
+   * Adds the usage of a file. The caller passes the file later to the returned function, because the file of another
+   * agent's session is not known yet. Keeping the usage until then would fill the memory.
    */
   add(usage: FileUsage): (file: DataFile) => void;
-  /** The same object is used for all calls. */
+  /** Calls `onCall` for every call. All calls use one object, so copy what must be kept. */
   count(onCall: (call: PricedCall, owner: Owner) => void): void;
 }
 
-/** The data that is kept of a file; its calls are in the columns. */
+/** The data of a file without its calls, which are in the columns. */
 interface CountedFile extends RowRange {
   readonly file: DataFile;
   readonly since: number;
-  /** Undefined if no line has a path. */
+  /** The project path, or undefined if no line contains a path. */
   readonly projectPath: string | undefined;
   readonly sessionId: string;
   readonly costStateUsd: number | null;
@@ -90,8 +93,8 @@ export function createCallCounter(): CallCounter {
 }
 
 /**
- * A line without tokens is not a call. Skein wrote it when it exported an answer of another agent, or a simulated answer, for
- * Claude Code.
+ * Returns true for a line without tokens, which is not a call. Skein writes such a line when it exports a simulated
+ * answer, or an answer of another agent, for Claude Code.
  */
 function isEmpty(columns: CallColumns, row: number): boolean {
   for (let which = 0; which <= column.searches; which += 1) if (columns.value(row, which) > 0) return false;
@@ -103,7 +106,7 @@ function ownersOf(ordered: readonly CountedFile[]): ReadonlyMap<DataFile, Owner>
   const isOwn = ({ file }: CountedFile): boolean => file.kind === "session" && file.sessionId !== undefined;
   const projects = new Map<string, string>();
   const states = new Map<string, number | null>();
-  // The session's own lines are used first. Lines of its subagents are used if the session has none.
+  // The lines of the session are used first. Lines of its subagents are used if the session has no lines.
   for (const counted of ordered.toSorted((a, b) => Number(isOwn(b)) - Number(isOwn(a)))) {
     const key = keyOf(counted);
     if (counted.projectPath !== undefined && !projects.has(key)) projects.set(key, counted.projectPath);
@@ -133,11 +136,11 @@ function earliest({ table }: FileUsage): number {
     const time = valueOf(table, row, column.time);
     if (time > 0 && time < first) first = time;
   }
-  // Infinity - Infinity is NaN, which cannot be sorted.
+  // Sorting subtracts these times, and Infinity - Infinity is NaN.
   return Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER;
 }
 
-/** The tokens of the call that is being priced. One object is reused for all calls. */
+/** The tokens of the call whose price is computed. All calls use this one object. */
 const priced = {
   input_tokens: 0,
   output_tokens: 0,
@@ -175,7 +178,7 @@ function readCall(call: ReusedCall, columns: CallColumns, row: number): PricedCa
   return call;
 }
 
-/** The fee for web searches. The model call that made the search is in no transcript. */
+/** Returns the fee for web searches. The model call that made the search is in no transcript. */
 function searchFee(time: number, count: number): PricedCall {
   return {
     time,

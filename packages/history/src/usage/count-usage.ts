@@ -25,7 +25,7 @@ import {
 import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
-/** The sources of other agents are loaded only if there are any. */
+/** Loads the code for other agents only if this machine has data of them. */
 const agents = async () => await import("./count-agents.ts");
 
 /** Computes the report of `getUsage`. */
@@ -137,7 +137,7 @@ function chooser({ workspace, since, until }: UsageOptions): (call: PricedCall, 
   };
 }
 
-/** The sums of a session, the times of its first and its last call, and its models. */
+/** The sums of a session, its models, and the times of its first and last call. */
 interface SessionSums {
   first: number;
   last: number;

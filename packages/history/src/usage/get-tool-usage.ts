@@ -7,12 +7,12 @@ import { toolCallsFacet } from "../sources/claude-code/usage/tool-calls.ts";
 
 export interface ToolUsage {
   readonly name: string;
-  /** Each call counts once, also if a resume or a fork wrote it again. */
+  /** The number of calls. A call counts once, even if a resume or a fork wrote it again. */
   readonly calls: number;
   readonly failed: number;
 }
 
-/** How often each tool was called in all sessions, the most used first. */
+/** Returns how often each tool was called in all sessions. The most frequent tool comes first. */
 export async function getToolUsage(config: LibraryConfig = {}): Promise<readonly ToolUsage[]> {
   return await withStore(config, async (store) => {
     const { files } = discover(config);

@@ -1,6 +1,6 @@
 /**
- * `@skein/history/usage`: tokens and cost, also of other agents and of the archive. It loads nothing else, for commands that
- * must start fast.
+ * Exports tokens and cost as `@skein/history/usage`, also of other agents and of the archive. It loads nothing else, so
+ * commands that use it start fast.
  */
 export {
   isDataNotFoundError,

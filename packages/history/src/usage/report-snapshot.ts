@@ -1,4 +1,4 @@
-/** Keeps the last report until a file changes, so that a repeated request only has to check the folders. */
+/** Keeps the last report until a file changes. A repeated request only checks the folders. */
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";
@@ -12,7 +12,7 @@ export type SavedReport = Omit<UsageReport, "activeBlock">;
 
 const snapshot = { name: "usage-report", version: 10 };
 
-/** Everything that a report without filters depends on. */
+/** Returns a hash of everything that changes a report without filters. */
 export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror[], timeZone: string): string {
   const hash = createHash("sha256");
   hash.update(`${PRICES_VERSION}\n${timeZone}\n${usageFacet.version}\n`);
@@ -25,8 +25,8 @@ export function fingerprint(files: readonly DataFile[], mirrors: readonly Mirror
 }
 
 /**
- * The report in two lines: everything but the sessions, and the sessions. The first line has an empty list of sessions,
- * so that the keys of the report keep their order.
+ * Loads the saved report, or returns undefined if something changed. The first line is the report without sessions, and
+ * the second line the sessions.
  */
 export function loadReport(store: FacetStore, roots: readonly string[], check: string): SavedReport | undefined {
   const row = store.load(snapshot).get(roots.join("\0"));
@@ -41,7 +41,7 @@ export function saveReport(store: FacetStore, roots: readonly string[], check: s
   store.save(snapshot, [{ path: roots.join("\0"), size: 0, mtimeMs: 0, inode: 0, offset: 0, check, data }]);
 }
 
-/** The sessions as rows of values. If each row repeated the names of the fields, the text would be twice as long. */
+/** Returns the sessions as rows of values. With the names of the fields in each row, the text would be twice as long. */
 function rowsOf(sessions: readonly SessionUsage[]): string {
   return JSON.stringify([Object.keys(sessions[0] ?? {}), ...sessions.map((session) => Object.values(session))]);
 }

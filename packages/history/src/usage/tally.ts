@@ -1,8 +1,8 @@
-/** Adds up calls. The costs are added exactly and rounded at the end, so every grouping gives the same total. */
+/** Adds up calls. Costs are added exactly and rounded at the end, so every grouping gives the same total. */
 import { dollarsOf, joinedAmount, microsOf } from "@skein/protocol/prices";
 import type { UsageTotals } from "./usage-report.ts";
 
-/** One counted call with its cost, ready to be added up in any grouping. */
+/** One call with its cost, which can be added to any group. */
 export interface PricedCall {
   readonly time: number;
   readonly model: string;
@@ -13,11 +13,11 @@ export interface PricedCall {
   readonly cacheReadInputTokens: number;
   readonly webSearchRequests: number;
   readonly calls: number;
-  /** Exact, in pico-dollars. Undefined if the model has no price. */
+  /** The exact cost in pico-dollars, or undefined if the model has no price. */
   readonly costPicos: number | undefined;
 }
 
-/** One object that is reused for each call, because there are hundreds of thousands of calls. */
+/** A call that may be changed. A report has hundreds of thousands of calls, so one object is reused for all of them. */
 export type ReusedCall = { -readonly [Field in keyof PricedCall]: PricedCall[Field] };
 
 const NO_COUNTS = {
@@ -38,8 +38,8 @@ export function newPricedCall(): ReusedCall {
 export interface Tally extends Counts {
   unpricedCalls: number;
   /**
-   * The cost is two sums of integers: whole micro-dollars, and the remaining pico-dollars of each call. A single sum of
-   * pico-dollars would not be exact above $9,007.
+   * The cost as two sums of integers. `micros` counts whole micro-dollars, and `rest` the remaining pico-dollars. A
+   * single sum of pico-dollars would not be exact above $9,007.
    */
   micros: number;
   rest: number;
@@ -83,7 +83,7 @@ export function totalsOf({ micros, rest, ...counts }: Tally): UsageTotals {
   return { ...counts, costMicros: microsOf(picos), costUsd: dollarsOf(picos) };
 }
 
-/** A tally for each key, in the order in which keys first appear. */
+/** One tally for each key. `entries` returns keys in the order in which they were first added. */
 export interface Tallies<Key> {
   add(key: Key, added: Tally): void;
   entries(): [Key, UsageTotals][];
@@ -101,7 +101,7 @@ export function createTallies<Key>(): Tallies<Key> {
   };
 }
 
-/** A tally for each key, and for each model of each key. */
+/** One tally for each key, and one for each model of a key. */
 export interface SplitTallies {
   add(key: string, model: string, added: Tally): void;
   entries(): [string, UsageTotals & { readonly models: readonly (UsageTotals & { readonly model: string })[] }][];

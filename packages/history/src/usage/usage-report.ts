@@ -1,20 +1,20 @@
-/** The usage report. All costs come from the price table, not from Claude Code's own totals. */
+/** The usage report. All costs are computed from the price table. Totals of Claude Code are not used. */
 import type { SourceName } from "../sources/port/source.ts";
 
 export interface UsageTotals {
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cacheCreationInputTokens: number;
-  /** The part of the cache writes that is cached for an hour and costs twice the input price. */
+  /** The tokens written to the cache for an hour, which cost twice the input price. */
   readonly cacheCreation1hInputTokens: number;
   readonly cacheReadInputTokens: number;
   readonly webSearchRequests: number;
-  /** Model calls, each counted once. */
+  /** The number of model calls. Copies of a call do not count. */
   readonly calls: number;
-  /** The cost of all calls whose model has a price. */
+  /** The cost of all calls to models with a price. */
   readonly costUsd: number;
   readonly costMicros: number;
-  /** Calls whose model has no price. They are not part of the cost. */
+  /** The number of calls to models without a price. The cost does not include them. */
   readonly unpricedCalls: number;
 }
 
@@ -25,7 +25,7 @@ interface PartUsage extends UsageTotals {
 
 interface DayUsage extends UsageTotals {
   readonly date: string;
-  /** The most expensive model first. */
+  /** The usage of each model. The most expensive model comes first. */
   readonly models: readonly PartUsage[];
 }
 
@@ -60,16 +60,16 @@ export interface SessionUsage extends UsageTotals {
   readonly projectPath: string;
   readonly firstActivityAt: Date;
   readonly lastActivityAt: Date;
-  /** The models of its calls, in the order of their first call. */
+  /** The models of the session, in the order of their first calls. */
   readonly models: readonly string[];
   /**
-   * The session's cost as last recorded by Claude Code, for comparison. It includes calls that no transcript contains
-   * (titles, searches). Sessions before August 2026 or without a terminal have none.
+   * The cost of the session as Claude Code recorded it, for comparison. It includes calls that are in no transcript,
+   * such as titles and searches. It is null for sessions before August 2026 or without a terminal.
    */
   readonly costStateUsd: number | null;
 }
 
-/** Five hours of activity. An estimate: the real limits are not in the files. */
+/** The usage of five hours. A block is an estimate, because the real limits are not in the files. */
 export interface UsageBlock extends UsageTotals {
   readonly isEstimate: true;
   readonly isGap: boolean;
@@ -80,16 +80,16 @@ export interface UsageBlock extends UsageTotals {
 }
 
 export interface BurnRate {
-  /** Input, output and cache tokens. */
+  /** Tokens per minute, as the sum of input, output and cache tokens. */
   readonly tokensPerMinute: number;
   readonly costUsdPerHour: number;
 }
 
-/** The current block, and its projected end. */
+/** The current block, and its estimated total at the end. */
 export interface BlockForecast {
   readonly block: UsageBlock;
   readonly remainingMinutes: number;
-  /** Null if all calls of the block were at one moment. */
+  /** The burn rate, or null if all calls of the block have the same time. */
   readonly burnRate: BurnRate | null;
   readonly projection: { readonly totalTokens: number; readonly costUsd: number } | null;
 }
@@ -104,11 +104,11 @@ export interface UsageReport {
   readonly bySource: readonly SourceUsage[];
   readonly bySession: readonly SessionUsage[];
   readonly blocks: readonly UsageBlock[];
-  /** Null if the last block is over. */
+  /** The current block, or null if the last block is over. */
   readonly activeBlock: BlockForecast | null;
   readonly unpricedModels: readonly string[];
   readonly pricesVersion: string;
-  /** The time zone whose days are used. */
+  /** The time zone that decides where a day begins. */
   readonly timeZone: string;
   /** Files that could not be read. Their calls are missing in the totals. */
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];

@@ -1,8 +1,6 @@
-/**
- * The model calls of one file as columns of numbers, because tens of thousands of objects would need much memory.
- */
+/** Keeps the model calls of one file as columns of numbers. Tens of thousands of objects would need much memory. */
 
-/** The numbers of a row, in this order. */
+/** The position of each number in a row. */
 export const column = {
   input: 0,
   output: 1,
@@ -12,38 +10,41 @@ export const column = {
   cacheWrite1h: 5,
   searches: 6,
   /**
-   * Bit 1 means fast mode. Bit 2 means a side chain, where the copy of a parent's message has another request id. Bit 4 means
-   * a sum of several calls.
+   * Bit 1 means fast mode. Bit 2 means a side chain, in which copies of the parent's messages have other request ids.
+   * Bit 4 means a sum of several calls.
    */
   flags: 7,
-  /** The time of the call's first line in milliseconds; 0 if unknown. */
+  /** The time of the call's first line in milliseconds, or 0 if it is unknown. */
   time: 8,
   model: 9,
 } as const;
 
 export const width = 10;
-/** The first columns are counters. The largest value counts, because early lines of an answer have placeholders. */
+/**
+ * The number of columns with counters, which come first. The largest value of a counter is kept, because early lines of
+ * an answer have placeholders.
+ */
 const counters = 7;
 
 export interface UsageTable {
-  /** `message.id`, or the line's uuid if it has none. */
+  /** The `message.id` of each row, or the uuid of the line if the message has no id. */
   readonly ids: string[];
   readonly requestIds: string[];
   readonly models: string[];
-  /** A Float64Array when read from the index; a list after a call was added. */
+  /** The numbers of all rows. They are a Float64Array when they come from the index, and a list after a call was added. */
   numbers: number[] | Float64Array;
-  /** Set when a call is added. Most tables from the index or from another thread are only read and do not need it. */
+  /** The positions of ids, which exist only after a call was added. Most tables are only read and do not need them. */
   places: Places | undefined;
 }
 
 interface Places {
-  /** The first row of an id. */
+  /** The first row of each id. */
   readonly rows: Map<string, number>;
-  /** The next row with the same id and another request. */
+  /** For each row, the next row with the same id and another request. */
   readonly next: Map<number, number>;
 }
 
-/** A call as read from a line. The same object is used for all lines. */
+/** A call that was read from a line. One object is used for all lines. */
 export interface Call {
   id: string;
   requestId: string;
@@ -63,7 +64,7 @@ export function valueOf(table: UsageTable, row: number, which: number): number {
   return table.numbers[row * width + which] ?? 0;
 }
 
-/** Adds a call, or raises the counters of the row with the same call. Returns the row. */
+/** Adds a call, or raises the counters if the table already has the call. Returns the row. */
 export function addCall(table: UsageTable, call: Call): number {
   const { rows, next } = (table.places ??= placesOf(table));
   const first = rows.get(call.id);
@@ -88,12 +89,12 @@ export function addCall(table: UsageTable, call: Call): number {
   return row;
 }
 
-/** Raises the counters of a row to those of another record of the same call, and keeps the earlier time. */
+/** Raises the counters of a row to the values in another record of the call. Keeps the earlier time. */
 export function raise(table: UsageTable, row: number, numbers: Float64Array): void {
   raiseAt(table.numbers, row * width, numbers);
 }
 
-/** Like `raise`, for the row whose numbers begin at `from`. */
+/** Raises the counters of the row that begins at `from`. */
 export function raiseAt(known: number[] | Float64Array, from: number, numbers: Float64Array): void {
   for (let i = 0; i < counters; i += 1) {
     const value = numbers[i] ?? 0;
@@ -105,7 +106,10 @@ export function raiseAt(known: number[] | Float64Array, from: number, numbers: F
   if (time > 0 && (before === 0 || time < before)) known[from + column.time] = time;
 }
 
-/** Whether a row is the same call: the request ids are equal, one of them is missing, or one is a copy in a side chain. */
+/**
+ * Returns true if a row is this call. The request ids are equal, or one is missing, or one of the calls is in a side
+ * chain.
+ */
 function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
   const known = table.requestIds[row] ?? "";
   if (known === requestId || known === "" || requestId === "") return true;

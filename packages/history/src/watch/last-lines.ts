@@ -2,7 +2,7 @@ import { closeSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { openPlainFile } from "../scan/read-file.ts";
 
-/** How many lines are remembered: more than an agent changes at the end of a session. */
+/** The number of remembered lines. An agent changes fewer lines at the end of a session. */
 const most = 128;
 const blockBytes = 64 * 1024;
 const mostBytes = 4 * 1024 * 1024;
@@ -15,15 +15,19 @@ interface Line {
 }
 
 /**
- * The last lines of a followed file. When the last lines of another agent's session change, for example when an answer gets
- * its tokens, the translation is a new file. A comparison of the last lines shows which have changed. Only these are reported again.
+ * Remembers the last lines of a followed file. If another agent changes the last lines of a session, its translation is
+ * a new file. For example, an answer gets its tokens. Comparing the last lines finds the changed lines, and only these
+ * are reported again.
  */
 export interface LastLines {
-  /** Remembers a whole line at this position, with its line feed. Returns false if it was already there before the file was replaced. */
+  /**
+   * Remembers a complete line at this position, with its line feed. Returns false if the replaced file already had this
+   * line.
+   */
   add(start: number, bytes: Buffer): boolean;
   /**
-   * The end of the last remembered line that is still at the same position of the file, and how many remembered lines
-   * came after it. Undefined if there is no such line.
+   * Finds the last remembered line that is still at its position in the file. Returns its end, and how many remembered
+   * lines came after it. Returns undefined if no line is at its position.
    */
   findIn(path: string): { readonly end: number; readonly dropped: number } | undefined;
 }
@@ -66,7 +70,7 @@ function isIn(path: string, { start, end, check }: Line): boolean {
   }
 }
 
-/** Remembers the lines at the end of a file. Returns where the last whole line ends. */
+/** Remembers the lines at the end of a file. Returns the end of the last complete line. */
 export function readLastLines(fd: number, size: number, lines: LastLines): number {
   for (let length = Math.min(size, blockBytes); ; length = Math.min(size, mostBytes, length * 8)) {
     const start = size - length;

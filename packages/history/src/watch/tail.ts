@@ -12,7 +12,7 @@ import type { WatchEvent } from "./watch-event.ts";
 /** Follows the end of one file. */
 export interface Tail {
   file(): DataFile;
-  /** The lines since the last call. Only complete lines: a line that is still being written is returned later. */
+  /** Returns the complete lines since the last call. A line that is still being written is returned later. */
   read(now: DataFile): readonly WatchEvent[];
 }
 
@@ -22,11 +22,11 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   let file = first;
   let offset = from === "start" ? 0 : endOfFile(first, recent);
   let seenSize = from === "start" ? 0 : first.size;
-  // Line numbers are known only for files that were followed from their beginning.
+  // Line numbers are known only if the file was followed from its beginning.
   let line = from === "start" ? 0 : Number.NaN;
   /**
-   * Continues after the remembered lines that are still in their place. Without such lines, starts at the beginning and
-   * returns false.
+   * Continues after the last remembered line that is still at its position. If all lines moved, starts at the beginning
+   * and returns false.
    */
   const goBack = (path: string): boolean => {
     const kept = recent.findIn(path);
@@ -37,7 +37,8 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   return {
     file: () => file,
     read(now) {
-      // Whole lines stay. An unfinished line at the end may be replaced by a shorter one.
+      // If the file is shorter than its complete lines, it was replaced. An unfinished line at the end may become
+      // shorter.
       const isOther = now.inode !== file.inode || now.size < offset;
       const hasNews = isOther || now.size !== seenSize;
       file = now;
@@ -62,7 +63,7 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
           offset = region.offset + (region.end - region.start);
         });
       } catch {
-        // The file was deleted again. The next check reports it.
+        // The file was deleted, which the next check reports.
         return events;
       }
       if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", source, file: now, lines, damage });
@@ -71,7 +72,10 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
   };
 }
 
-/** A line that is half written now is reported when it is complete. */
+/**
+ * Returns where following begins, which is the end of the last complete line. An incomplete line is reported when it is
+ * complete.
+ */
 function endOfFile({ path, size }: DataFile, recent: LastLines): number {
   let fd: number;
   try {

@@ -4,14 +4,14 @@ import type { FileDamage } from "../model/types.ts";
 import type { SourceName } from "../sources/port/source.ts";
 
 interface OfFile {
-  /** The agent whose session it is. */
+  /** The agent of the session. */
   readonly source: SourceName;
   readonly file: DataFile;
 }
 
 /**
- * A change of a transcript. Lines come in order and only when they are complete. Another agent may change the last lines of a
- * session, for example when an answer gets its tokens: such a line comes again, with the same `uuid`.
+ * A change of a transcript. Only complete lines are reported, in their order. If another agent changes one of the last
+ * lines of a session, the line is reported again with its `uuid`.
  */
 export type WatchEvent =
   | (OfFile & { readonly type: "session" | "rewritten" | "removed" })

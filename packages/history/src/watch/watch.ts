@@ -8,15 +8,15 @@ import type { WatchEvent } from "./watch-event.ts";
 
 export interface WatchOptions extends LibraryConfig {
   readonly signal?: AbortSignal;
-  /** Reads new data of other agents before each check, for a configuration of `withSources`. */
+  /** Reads new data of other agents before each check. It is needed with a configuration from `withSources`. */
   readonly refresh?: () => Promise<LibraryConfig>;
 }
 
-/** Most changes are reported immediately, by events of the file system. A check every second finds the others. */
+/** The time between checks. Most changes are reported immediately by the file system, and a check finds the rest. */
 const lookEveryMs = 1000;
 const settleMs = 10;
 
-/** New sessions and lines from now on, as they are written, until the signal aborts or the loop ends. */
+/** Yields new sessions and lines as they are written, until the signal aborts or the loop ends. */
 export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent> {
   const queue: WatchEvent[] = [];
   const tails = new Map<string, Tail>();
@@ -28,7 +28,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
   const soon = (): void => {
     if (state.isDue) return;
     state.isDue = true;
-    // A line is often written in several pieces, so wait for all of them.
+    // A line is often written in several pieces, so the check waits a little.
     setTimeout(wake, settleMs);
   };
   const watchers = roots.flatMap((root) => watcherOn(getProjectsPath(root), soon) ?? []);
@@ -44,7 +44,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
       const took = performance.now() - started;
       yield* queue.splice(0);
       if (state.isClosed || options.signal?.aborted) break;
-      // Checks may take at most a twentieth of the time.
+      // After a slow check, the pause is longer. So checks take at most a twentieth of the time.
       await sleep(Math.max(lookEveryMs, took * 20), state);
     }
   } finally {
@@ -93,7 +93,10 @@ function look(options: LibraryConfig, tails: Map<string, Tail>, queue: WatchEven
   }
 }
 
-/** Undefined if folders cannot be watched, for example on some network drives. The check every second remains. */
+/**
+ * Watches a folder. Returns undefined if this is not possible, for example on some network drives. Changes are then
+ * found by the regular checks.
+ */
 function watcherOn(folder: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watchFolder(folder, { recursive: true }, onChange);

@@ -173,7 +173,7 @@ export const history: ConformanceList = {
       tested(
         "workspace: string?, all",
         "discover-and-list.test.ts",
-        "takes the project of a session from its lines, never from the folder name, and filters by the project's path",
+        "takes the project from the session's lines, not from the folder name, and filters by its path",
       ),
       there("limit: number?, 50", { check: "export", module: "@skein/history", name: "defaultPage.limit", value: 50 }),
       there("offset: number?, 0", { check: "export", module: "@skein/history", name: "defaultPage.offset", value: 0 }),
