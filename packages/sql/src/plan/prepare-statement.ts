@@ -1,6 +1,6 @@
 /**
- * Prepares statements: fills the tables that a statement may read, plans it, and executes the plan. Each step needs the
- * result of the step before it, so the order cannot be changed.
+ * Prepares statements in three steps: fills the tables, plans the statement, and executes the plan. Each step needs the result
+ * of the step before it, so the order cannot be changed.
  */
 import {
   type DuckDBConnection,
@@ -44,8 +44,8 @@ interface Prepared {
 
 interface PrepareOptions {
   /**
-   * If true, the rows of every file are counted first, so that the reader does not fail on a bad line. For callers that cannot
-   * run the statement again.
+   * Counts the rows of every file first, so that the reader does not fail on a bad line. Callers that cannot run the statement
+   * again set this to true.
    */
   readonly counted: boolean;
 }
@@ -53,20 +53,20 @@ interface PrepareOptions {
 export interface Preparer {
   /** Updates the tables to the current content of the files. */
   refresh(): Promise<Files>;
-  /** Makes the tables of the schema `history`, which are otherwise made at the first statement that names them. */
+  /** Makes the tables of the schema `history`. Without this call, the first statement that names a table of this schema makes them. */
   showHistory(): Promise<void>;
   prepare(given: string, options: PrepareOptions): Promise<Prepared>;
-  /** Prepares a statement for a caller who keeps it. It is not reused for a later query. */
+  /** Prepares a statement that the caller keeps. Later queries do not reuse this statement. */
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
-/** How many times a statement is prepared again if a file is deleted in the meantime. */
+/** The most attempts to prepare a statement. An attempt fails if a file is deleted during the attempt. */
 const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {
   let hasTables = false;
   let hasHistory = false;
-  /** The last statement, if it may be used again. */
+  /** The last statement, if `prepare` may return it again. */
   let last: Prepared | undefined;
   return { refresh, showHistory, prepare, handOut };
 
@@ -78,7 +78,6 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     return files;
   }
 
-  /** The tables of all agents, made when they are first named. */
   async function showHistory(): Promise<void> {
     if (!hasHistory) await connection.run(HISTORY_TABLES);
     hasHistory = true;
@@ -107,7 +106,7 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
         return prepared;
       } catch (error) {
         if (!isMissingFile(error)) throw error;
-        // A file was deleted after it was found: try again without it.
+        // A file was deleted after the search found it. The next attempt runs without this file.
         if (attempt === ATTEMPTS || (await refresh()).stamp === files.stamp) throw failure(given, error);
       }
     }
@@ -117,14 +116,14 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
       throw failure(statement.sql, error);
     });
-    // Without data directories the statement is rejected: empty tables would look as if Claude Code had never been
+    // The statement is rejected if there are no data directories. Empty tables would look as if Claude Code had never been
     // used.
     if (namesClaude(statement.sql)) checkRoots();
     await loadTables(statement.loads);
     return { statement, files, parts };
   }
 
-  /** DuckDB explains the statement after the tables are loaded, because it plans differently for an empty table. */
+  /** Explains the statement only after the tables are loaded, because DuckDB plans differently for an empty table. */
   async function explain({ statement, files, parts }: Loaded, counted: boolean): Promise<Explained> {
     const shown = await transcripts.show(files, formToExplain(statement, counted));
     const explanation: Explanation = needsExplanation(statement, shown)
@@ -157,7 +156,7 @@ interface Explained extends Loaded {
   readonly explanation: Explanation;
 }
 
-/** Searches files again if one of them was deleted since it was found. */
+/** Searches for files, and repeats the search if a file is deleted during the search. */
 async function againIfMissing<Value>(look: () => Promise<Value>): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -168,7 +167,7 @@ async function againIfMissing<Value>(look: () => Promise<Value>): Promise<Value>
   }
 }
 
-/** DuckDB's error for a file that was found but has been deleted. */
+/** Recognises DuckDB's error for a file that was deleted after the search found it. */
 export function isMissingFile(error: unknown): boolean {
   return error instanceof Error && /^IO Error: (No files found|Cannot open file)/.test(error.message);
 }

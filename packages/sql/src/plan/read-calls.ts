@@ -21,7 +21,7 @@ const CALL =
   /(read_conversations|read_plans|read_todos|read_history|read_stats)\s*\(([^()']*(?:'(?:[^']|'')*'[^()']*)*)\)/iy;
 const ARGUMENT = /^\s*(?:(path|source)\s*(?::=|=>|=)\s*)?'((?:[^']|'')*)'\s*$/i;
 
-/** The statement with a table in place of each call. A call whose arguments are not text literals stays, and DuckDB reports it as unknown. */
+/** Replaces each call in a statement by a table. A call whose arguments are not text literals stays, and DuckDB rejects it as unknown. */
 export function withoutReadCalls(sql: string): { readonly sql: string; readonly calls: readonly ReadCall[] } {
   const calls: ReadCall[] = [];
   let written = "";
@@ -34,7 +34,10 @@ export function withoutReadCalls(sql: string): { readonly sql: string; readonly 
   return { sql: written, calls };
 }
 
-/** Whether a statement only installs or loads `agent_data`. Scripts for it begin that way; here it does nothing. */
+/**
+ * Whether a statement only installs or loads `agent_data`. Skein ignores these statements, because scripts for the extension
+ * begin with them.
+ */
 export function isLoadOfAgentData(sql: string): boolean {
   return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(
     sql,

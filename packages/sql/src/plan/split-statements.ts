@@ -1,14 +1,11 @@
-/** Text literals, quoted names and comments: nothing inside them is a call or ends a statement. */
+/** Matches text literals, quoted names and comments. A call or a semicolon inside them has no effect. */
 export const LITERAL_OR_COMMENT =
   /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\$(\w*)\$[^]*?\$\1\$/y;
-/** A text literal, a quoted name or a comment that does not end. */
+/** Matches a text literal, a quoted name or a comment without an end. */
 const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
 interface Statements {
-  /**
-   * The statements. Each has as many blank lines before it as there are lines before it in the text, so that errors have the
-   * right line number.
-   */
+  /** The statements. Line breaks before a statement keep its line number in the text, so errors have the right line number. */
   readonly whole: readonly string[];
   /** The text after the last semicolon. */
   readonly rest: string;
@@ -34,13 +31,13 @@ export function splitStatements(sql: string): Statements {
   }
 }
 
-/** Every statement of a text. The last one need not end with a semicolon. */
+/** Returns all statements of a text. The last statement needs no semicolon. */
 export function statementsOf(sql: string): readonly string[] {
   const { whole, rest } = splitStatements(sql);
   return isStatement(rest) ? [...whole, rest] : whole;
 }
 
-/** The comment before a statement, which usually says what it asks. */
+/** Returns the comment before a statement. */
 export function commentOf(sql: string): string {
   const lines = /^\s*((?:--[^\n]*\n\s*)*)/.exec(sql)?.[1] ?? "";
   return lines.replaceAll(/^\s*--[ \t]*/gm, "").trim();

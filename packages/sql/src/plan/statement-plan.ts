@@ -12,28 +12,31 @@ export interface StatementPlan {
   readonly statement: Statement;
   /** How the transcripts are shown while the statement runs. */
   readonly form: TranscriptForm;
-  /** Whether the prepared statement may be reused for the same text while no file changes: all of its rows come from the copy. */
+  /**
+   * Whether a later query with the same text may reuse the prepared statement. It may while no file changes, if all rows come
+   * from the copy.
+   */
   readonly isReusable: boolean;
 }
 
 /** What must be known before a statement can be planned. */
 export interface Known {
-  /** How many statements DuckDB makes of this one. It makes several of a PIVOT, for example. */
+  /** The number of statements that DuckDB makes from this statement. From a PIVOT, for example, DuckDB makes several statements. */
   readonly parts: number;
   readonly explanation: Explanation;
-  /** Whether the caller wants the rows of every file counted first, so that the reader does not fail on a bad line. */
+  /** Whether the rows of every file are counted first, so that the reader does not fail on a bad line. */
   readonly counted: boolean;
 }
 
-/** DuckDB's own plan of a statement. It shows whether the statement reads line numbers or damage, and which files. */
+/** DuckDB's plan of a statement. It shows which files the statement reads, and whether it reads line numbers or the column `damage`. */
 export type Explanation =
-  /** The explanation is not needed, because the statement reads no transcript in place. */
+  /** The statement needs no explanation, because it reads only the copy of the transcripts. */
   | { readonly kind: "unneeded" }
-  /** DuckDB only explains queries. */
+  /** DuckDB cannot explain the statement. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "explained"; readonly json: string };
 
-/** The text in DuckDB's plan that shows that line numbers are read. */
+/** Matches DuckDB's plan of a statement that reads line numbers. */
 const LINE_NUMBERS = new RegExp(`${NO_LINE}|first_row|first_line`);
 
 export function planStatement(statement: Statement, { parts, explanation, counted }: Known): StatementPlan {
@@ -55,14 +58,17 @@ export function planStatement(statement: Statement, { parts, explanation, counte
   };
 }
 
-/** Whether a plan depends on DuckDB's explanation. A query over the copy starts faster without one. */
+/**
+ * Whether DuckDB must explain the statement before it can be planned. A query that reads only the copy starts faster without an
+ * explanation.
+ */
 export function needsExplanation({ namesLines }: Statement, files: Files): boolean {
   return namesLines || scannedBytes(files) > 0;
 }
 
 /**
- * How the transcripts are shown while DuckDB explains a statement: without line numbers, so that a plan that needs them looks
- * different.
+ * Returns the form of the transcripts while DuckDB explains a statement. The form has no line numbers, so DuckDB's plan shows
+ * `NO_LINE` if the statement reads them.
  */
 export function formToExplain({ namesBranches, namesLines }: Statement, counted: boolean): TranscriptForm {
   return {

@@ -1,4 +1,4 @@
-/** What a statement may read, judged by its words. Pure: it reads neither files nor the database. */
+/** Finds what a statement may read, only from its text. No function here reads files or the database. */
 import { type SmallTable, namesPlatform, smallTablesIn } from "./named-tables.ts";
 import { type ReadCall, withoutReadCalls } from "./read-calls.ts";
 
@@ -10,11 +10,14 @@ export interface Statement {
   /** The data that must be loaded into tables before DuckDB runs the statement. */
   readonly loads: readonly Load[];
   readonly namesBranches: boolean;
-  /** Whether it may read `claude.lines`. */
+  /** Whether the statement may read `claude.lines`. */
   readonly namesLines: boolean;
 }
 
-/** Rows from a source that DuckDB cannot read itself. A new source is a new kind here and a case in `sources/load-tables.ts`. */
+/**
+ * Rows that Skein must load, because DuckDB cannot read their source. A new source needs a new kind here and a case in
+ * `sources/load-tables.ts`.
+ */
 export type Load =
   /** The sessions of the store, in the schemas `platform`, `agent` and `api`. */
   | { readonly kind: "platform" }

@@ -6,7 +6,7 @@ import { createLoader } from "../database/load-rows.ts";
 import { type AddRows, addRecords, addSession, pages } from "./session-rows.ts";
 import { PLATFORM_COLUMNS } from "../tables/platform-tables.ts";
 
-/** Replaces the rows of the platform's tables with those of a store of any kind. */
+/** Replaces all rows of the platform's tables with the rows of a store. */
 export async function loadPlatform(connection: DuckDBConnection, store: Store): Promise<void> {
   const loader = createLoader(connection);
   const add: AddRows = async (table, rows) => loader.add(table, PLATFORM_COLUMNS[table], rows);
@@ -17,7 +17,7 @@ export async function loadPlatform(connection: DuckDBConnection, store: Store): 
   const finish = async (): Promise<void> => {
     if (sessionId === undefined) return;
     const session = await store.get(sessionId);
-    // Undefined if the session was deleted in the meantime.
+    // The session is undefined if it was deleted during the scan.
     if (session) {
       tenants.add(session.tenant);
       await addSession(store, { session, events }, add);

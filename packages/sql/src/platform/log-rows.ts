@@ -1,6 +1,6 @@
 /**
- * The rows that the Claude API's tables (schema `api`) and the agent tables (schema `agent`) derive from a session's log:
- * messages, the messages of each run, actions, and the data that is needed to resume.
+ * Derives rows from a session's log for the Claude API's tables (schema `api`) and the agent tables (schema `agent`): messages,
+ * the messages of each run, actions, and the data for resuming a session.
  */
 import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
 import {
@@ -20,7 +20,7 @@ import type { PlatformRow } from "../tables/platform-tables.ts";
 export interface LogRows {
   readonly sessionMessages: readonly PlatformRow[];
   readonly actions: readonly PlatformRow[];
-  /** Every message of the session, once. The messages that the model was shown at a step are a range of it. */
+  /** All messages of the session. The rows of `actions` refer to ranges of these messages. */
   readonly transcript: PlatformRow;
   /** The messages of each run, in the format of the Messages API. */
   readonly runMessages: ReadonlyMap<string, readonly PlatformRow[]>;
@@ -28,7 +28,7 @@ export interface LogRows {
   readonly state: SessionState | undefined;
 }
 
-/** How many ids are reserved for the actions of one event. */
+/** The number of ids that are reserved for the actions of one event. */
 const ACTIONS_PER_EVENT = 8;
 
 export function readLog(sessionId: string, events: readonly Event[]): LogRows {
@@ -54,7 +54,7 @@ export function readLog(sessionId: string, events: readonly Event[]): LogRows {
   return { sessionMessages, actions, transcript: whole, runMessages, state };
 }
 
-/** The row of `agent.agent_config`: everything that is needed to resume the session. */
+/** Returns the row of `agent.agent_config` with all data for resuming the session. */
 export function configOf(session: Session, { state, runMessages }: LogRows, awaits: readonly Await[]): PlatformRow {
   const { agent, run } = state ?? {};
   const pending = awaits
@@ -81,7 +81,7 @@ export function configOf(session: Session, { state, runMessages }: LogRows, awai
   };
 }
 
-/** Undefined if `fold` rejects the event: a log may contain a fact of a newer version. */
+/** Returns undefined if `fold` rejects the event, because the log may contain a fact of a newer version. */
 function folded(state: SessionState, event: Event): SessionState | undefined {
   try {
     fold(state, [event]);
@@ -92,7 +92,7 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
   }
 }
 
-/** The rows of `agent.agent_runs` for one event. A model call has the range of the transcript that the model was shown. */
+/** Returns the rows of `agent.agent_runs` for one event. The row of a model call has the range of messages that the model saw. */
 function actionsOf(event: Event, state: SessionState | undefined): readonly PlatformRow[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;
@@ -119,7 +119,7 @@ function actionsOf(event: Event, state: SessionState | undefined): readonly Plat
   );
 }
 
-/** The result of `contextOf`, as a range of the transcript. */
+/** Returns the messages of `contextOf` as a range of the transcript. */
 function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow {
   return {
     shown_first: compacted?.messages.map(shown) ?? [],

@@ -1,4 +1,4 @@
-/** The rows of the platform's tables, from a store of any kind. The caller decides where to store them. */
+/** Reads the rows of the platform's tables from a store. The caller decides where to put the rows. */
 import type { Page, Store } from "@skein/core";
 import type { Event, Session } from "@skein/protocol";
 import { configOf, readLog } from "./log-rows.ts";
@@ -71,7 +71,7 @@ export async function addSession(
   }
 }
 
-/** An exact amount in the form that databases read: dollars as decimal text. */
+/** Returns an exact amount in dollars, as decimal text for databases. */
 function exactDollars(picos: string): string {
   const digits = picos.padStart(13, "0");
   return `${digits.slice(0, -12)}.${digits.slice(-12)}`;

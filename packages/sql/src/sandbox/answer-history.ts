@@ -36,7 +36,7 @@ await answerQuery(async ({ file, statement }) => {
     for (const table of Object.keys(PLATFORM_COLUMNS))
       await sql.run(`DROP TABLE memory.${table}; CREATE VIEW memory.${table} AS FROM rows.${table}`);
   }
-  // DuckDB reads only transcripts itself. The rows of other files are in its memory before the statement runs.
+  // DuckDB reads only transcripts from disk. The rows of other files are in its memory before the statement runs.
   const readable = [...roots.map((root) => join(root, "projects")), ...ownFolders];
   await sql.run(`SET streaming_buffer_size = '64KB'; SET allowed_directories = ${literals(readable)};
     SET enable_external_access = false; SET lock_configuration = true; BEGIN`);

@@ -1,5 +1,5 @@
 /**
- * The part that both programs inside the sandbox share: wait for one query, answer it, exit.
+ * The part that both programs inside the sandbox share. The program waits for one query, answers it and exits.
  *
  * A program is started before there is a query, because loading DuckDB takes most of the time of a query.
  */
@@ -16,11 +16,11 @@ import { writeLines } from "./json-lines.ts";
 /** A statement that is ready to run, in a transaction. */
 export interface ReadyStatement {
   readonly prepared: DuckDBPreparedStatement;
-  /** Runs one of Skein's own statements in the same transaction. */
+  /** Runs a statement of Skein in the same transaction. */
   run(sql: string): Promise<unknown>;
 }
 
-/** DuckDB's memory limit; the process has a higher one. */
+/** DuckDB's memory limit. The limit of the process is higher. */
 export const MEMORY = "600 MB";
 const ANSWER_PIPE = 3;
 /** The most bytes of an answer in one message. */
@@ -80,12 +80,12 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
   );
 }
 
-/** Throws if the sandbox does not work: if the process can see files, networks or variables that it was not given. */
+/** Throws if the sandbox does not work. The process must see only the files, networks and variables that it was given. */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
   const network = visibleNetwork();
   if (network && isFiltered) throw new Error("A process inside the sandbox can make sockets.");
-  // The sandbox itself adds two things: the loopback interface of its network namespace, and the variable PWD.
+  // Two things are always visible: the loopback interface of the sandbox's network, and the variable PWD.
   const addresses = Object.values(network ?? {}).flatMap((known) => known?.filter(({ internal }) => !internal) ?? []);
   const variables = Object.keys(process.env).filter((name) => name !== "PWD");
   if (seen.length > 0 || addresses.length > 0 || variables.length > 0)
@@ -94,9 +94,7 @@ function checkWalls(places: readonly string[], isFiltered: boolean): void {
     );
 }
 
-/**
- * The network that the process sees; undefined if the process cannot make the socket that is needed to ask the kernel.
- */
+/** Returns the network that the process sees. Returns undefined if the process cannot make the socket for this question to the kernel. */
 function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {
     return networkInterfaces();

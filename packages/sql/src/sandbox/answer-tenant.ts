@@ -19,17 +19,17 @@ await answerQuery(async ({ file, statement }) => {
   });
   const connection = await instance.connect();
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
-  // Only few rows are read ahead: they may never be needed, and DuckDB underestimates long texts in this buffer.
+  // DuckDB reads only few rows ahead, because the client may never need them and DuckDB underestimates the size of long texts.
   await run("SET streaming_buffer_size = '64KB'; SET lock_configuration = true");
   const statements = await connection.extractStatements(statement).catch((error: Error) => {
-    // DuckDB's error for a text without a statement is unclear.
+    // DuckDB's error for a text without a statement is unclear, so a clear error replaces it.
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;
   });
   const given = statementsOf(statement).length;
   if (given > 1 || statements.count === 0) throw new Error(`Send one statement at a time. There are ${given}.`);
   await run("BEGIN");
   const last = statements.count - 1;
-  // DuckDB makes two statements of a PIVOT: the first one creates a type with the columns that it finds.
+  // DuckDB makes two statements from a PIVOT. The first statement creates a type with the columns that it finds.
   for (let at = 0; at < last; at += 1) {
     const before = await statements.prepare(at);
     if (before.statementType !== StatementType.CREATE) throw new Error("Send one statement at a time.");

@@ -1,9 +1,9 @@
 /**
- * Writes an answer as an Arrow stream (IPC): the schema, one batch of rows for each chunk of DuckDB, and a last batch without
- * rows whose metadata say how the answer ended.
+ * Writes an answer as an Arrow stream (IPC). The stream has the schema, one batch of rows for each chunk of DuckDB, and a last
+ * batch without rows. The metadata of the last batch say how the answer ended.
  *
- * Booleans, numbers, texts, bytes, dates and timestamps keep their types. Other types of DuckDB (lists, structures, times of day,
- * intervals) and JSON are text, as in the JSON lines.
+ * Booleans, numbers, texts, bytes, dates and timestamps keep their types. Other types of DuckDB (lists, structures, times of
+ * day, intervals) and JSON are text, as in the JSON lines.
  */
 import {
   ANY,
@@ -49,14 +49,14 @@ import type { AnswerWriting } from "./json-lines.ts";
 
 type Cell = number | bigint | boolean | Uint8Array | null;
 
-/** How a column is written: cells of a fixed width in bytes, one bit each, or of any length. */
+/** How the cells of a column are written: with a fixed number of bytes, with one bit, or with any length. */
 interface Kind {
   readonly type: DataType;
   readonly width: number | "bit" | "any";
   readonly put?: (view: DataView, at: number, cell: Cell) => void;
 }
 
-/** Writes batches of rows until the rows end or a limit is reached. `check` throws if the rows ended because of an error. */
+/** Writes batches of rows until the rows end or a limit is reached. After the last row, `check` throws if an error ended the rows. */
 export async function writeArrow(
   { result, columns, limits, write }: AnswerWriting,
   check: () => Promise<void>,
@@ -83,7 +83,7 @@ export async function writeArrow(
     truncated = taken < chunk.rowCount;
     for (let rows = taken; rows > 0; rows = Math.floor(rows / 2), truncated = true) {
       const { batch } = messagesOf({ columns, kinds, cells, rows });
-      // With its headers, the batch is over the limit: half as many rows are tried.
+      // The batch with its headers is over the limit, so the loop tries half as many rows.
       if (counted.bytes + batch.length > limits.bytes) continue;
       counted.rows += rows;
       counted.bytes += batch.length;
@@ -209,10 +209,10 @@ interface Rows {
   readonly metadata?: Map<string, string>;
 }
 
-/** The length of the mark that ends a stream. */
+/** The length in bytes of the mark at the end of a stream. */
 const END_BYTES = 8;
 
-/** The parts of a stream with one batch. The first message, the schema, has no body, so its header ends the message. */
+/** Returns the parts of a stream with one batch. The first message (the schema) has no body, so the message ends with its header. */
 function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   const fields = columns.map(({ name }, at) => new Field(name, (kinds[at] ?? TEXT).type, true));
   const children = kinds.map((kind, at) => dataOf(kind, (cells[at] ?? []).slice(0, rows)));
@@ -226,7 +226,7 @@ function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   };
 }
 
-/** `makeData` with one type for all columns, instead of an overload for each type. */
+/** `makeData` with one type for all columns. The original has an overload for each type. */
 const dataWith = makeData as unknown as (buffers: Readonly<Record<string, unknown>>) => Data;
 
 function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {
@@ -247,7 +247,7 @@ function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {
   return dataWith({ ...common, data });
 }
 
-/** One bit for each cell, the first in the lowest bit. */
+/** Returns one bit for each cell. The first cell is the lowest bit. */
 function bits(cells: readonly Cell[], isSet: (cell: Cell) => boolean): Uint8Array {
   const bytes = new Uint8Array(Math.ceil(cells.length / 8));
   for (const [at, cell] of cells.entries()) if (isSet(cell)) bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (at & 7));

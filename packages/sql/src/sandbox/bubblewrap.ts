@@ -1,8 +1,8 @@
 /**
- * The command that starts a program in a sandbox: bubblewrap (namespaces, an almost empty file system, a filter of system calls)
- * and prlimit (memory, processor time).
+ * Builds the command that starts a program in a sandbox: bubblewrap (namespaces, an almost empty file system, a filter of
+ * system calls) and prlimit (memory, processor time).
  *
- * The sandbox contains Node, its shared libraries, DuckDB, Skein's own code and the data to be read, all of it read-only. It has
+ * The sandbox contains Node, its shared libraries, DuckDB, the code of Skein and the data of the query, all read-only. It has
  * no network, no environment, no /proc, no /dev, no other process and no other program.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
@@ -16,10 +16,10 @@ export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/curr
 /** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_PIPE = 4;
 
-/** The path of Skein's cache folder inside the sandbox. The real path stays hidden: DuckDB shows the path of an attached database. */
+/** The path of Skein's cache folder inside the sandbox. DuckDB shows the path of an attached database, so the real path stays hidden. */
 const CACHE = "/cache";
 
-/** All namespaces are new, the user is nobody, and the process is killed when its server ends. */
+/** The process has new namespaces, runs as nobody, and is killed when its server ends. */
 const WALLS =
   "--unshare-all --unshare-user --uid 65534 --gid 65534 --hostname sql --die-with-parent --clearenv --cap-drop ALL --chdir /".split(
     " ",
@@ -32,7 +32,7 @@ export interface Walls {
 
 /** The content of a sandbox, besides the rows of a tenant. */
 export interface SandboxContent {
-  /** The files of agents that the tables read, under their own paths. */
+  /** Files that the tables read. Inside the sandbox they have the same paths as outside. */
   readonly history?: HistoryFolders | undefined;
 }
 
