@@ -6,7 +6,7 @@ import { PATIENCE_MS } from "../../../scripts/patience.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The path of the browser on this machine; undefined if none is installed. */
+/** Returns the path of the browser on this machine, or undefined if no browser is installed. */
 export function chromiumPath(): string | undefined {
   return [process.env["CHROMIUM"], ...PLACES].find((path) => path !== undefined && existsSync(path));
 }
@@ -18,7 +18,7 @@ interface Screen {
   readonly scale?: number;
   readonly touch?: boolean;
   /**
-   * Whether pages stay in the back/forward cache after the user leaves them, as in every user's browser. Automation
+   * Whether pages stay in the back/forward cache after the user leaves them. Users' browsers keep such pages, but automation
    * turns this cache off.
    */
   readonly keepsPages?: boolean;

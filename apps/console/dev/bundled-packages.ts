@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { type Plugin, build } from "vite";
 
-/** The folders of the packages whose modules the build reads, sorted by name. */
+/** Returns the folders of the packages in the build, sorted by name. */
 export async function bundledPackages(): Promise<readonly string[]> {
   const folders = new Set<string>();
   const collect: Plugin = {

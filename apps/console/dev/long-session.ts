@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@skein/client";
 
 /**
- * Makes a session with about `events` events: it copies the only run of another session many times, with new ids in
- * each copy. The answer of the last copy has its own text, so that a test can find it.
+ * Makes a session with about `events` events from copies of another session's only run. Each copy has new ids. The last answer
+ * has a different text, so that a test can find it.
  */
 export async function importLongSession(client: Client, id: string, events: number): Promise<string> {
   while ((await client.getSession({ params: { session_id: id } })).outcome !== "completed") await delay(50);
@@ -25,7 +25,7 @@ export async function importLongSession(client: Client, id: string, events: numb
   return (await client.importSession({ body: { ...file, events: all } })).id;
 }
 
-/** A new id for a copy of the run: the original id with a later time. */
+/** Returns a new id for a copy of the run. It is the original id with a later time. */
 function shifted(id: string, turn: number): string {
   const time = (Number.parseInt(id.slice(0, 8), 16) + turn) >>> 0;
   return time.toString(16).padStart(8, "0") + id.slice(8);

@@ -8,18 +8,18 @@ export interface Platform {
   readonly key: string;
   readonly port: number;
   readonly pid: number;
-  /** Kills the process, like a crash. */
+  /** Kills the process, as in a crash. */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface PlatformOptions {
   readonly data: string;
-  /** The address of the model. Default: the platform's own simulator. */
+  /** The address of the model. The default is the simulator of the platform. */
   readonly modelUrl?: string;
   readonly config?: string;
   readonly port?: number;
-  /** The folder of the built console. Default: `apps/console/dist`. */
+  /** The folder of the built console. The default is `apps/console/dist`. */
   readonly consoleFolder?: string;
   /** A folder in which Claude Code may work. Without it, Claude Code is off. */
   readonly claudeFolder?: string;
@@ -42,7 +42,7 @@ export async function startPlatform({
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],
-      // Claude Code makes its temporary folders in the data folder, so that no crash leaves them behind.
+      // Claude Code makes its temporary folders in the data folder, so that they are removed even after a crash.
       TMPDIR: claudeFolder === undefined ? process.env["TMPDIR"] : data,
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       HOME: data,

@@ -83,7 +83,7 @@ const SIZES = [
   { size: "phone", width: 390, height: 844, scale: 2, touch: true },
 ] as const;
 
-/** The pictures that the documents show; `--docs` puts them into docs/pictures. */
+/** The pictures for the documents. The option `--docs` copies them into docs/pictures. */
 const SHOWN: Readonly<Record<string, string>> = {
   "home-desktop-light": "console-home.png",
   "session-desktop-dark": "console-session.png",
@@ -109,7 +109,7 @@ try {
       const browser = await openBrowser({ width, height, scale, touch, dark });
       const page = await browser.context.newPage();
       await page.goto(`${url}/#key=${key}`);
-      // The login is complete when a page is shown: only then does the browser have the cookie.
+      // The login is complete when a page is shown, because the browser has the cookie only after the login.
       await page.locator(".app").waitFor();
       for (const shot of SHOTS) {
         if (only && !only.includes(shot.name)) continue;

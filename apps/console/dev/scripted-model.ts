@@ -10,8 +10,8 @@ export interface ScriptedModel {
 }
 
 /**
- * The simulator behind a small proxy that adds a script to known prompts, so that the logs of example sessions have
- * natural prompts instead of scripts.
+ * Starts the simulator behind a small proxy. The proxy adds a script to known prompts, so that the logs of example sessions
+ * have natural prompts.
  */
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const scripts = new Map<string, readonly Step[]>();

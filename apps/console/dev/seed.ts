@@ -11,7 +11,7 @@ import type { Story } from "./story.ts";
 
 const CONFIG = join(import.meta.dirname, "skein.config.ts");
 const HOUR_MS = 3_600_000;
-/** The step of the main session that is still being streamed when the seed is done. */
+/** The step of the main session that is still streaming after `seed` returns. */
 const LAST_STEP = exportRunsTwice.turns[0]?.steps.length ?? 0;
 
 /** A platform with example sessions, and its model. */
@@ -27,8 +27,8 @@ export interface SeededWorld {
 }
 
 /**
- * Makes realistic sessions: agents run on a real store with the simulator as their model. For past sessions the clock
- * is set back, and one worker is killed in the middle of a call.
+ * Makes realistic sessions. Agents run on a real store with the simulator as their model. Past sessions use a clock that is set
+ * back, and one worker is killed in the middle of a call.
  */
 export async function seed({
   data,
@@ -133,9 +133,7 @@ async function seedPast({
   await store.close();
 }
 
-/**
- * Opens a session over HTTP, sends the prompts of the story, and waits until the run is over or waits for an answer.
- */
+/** Opens a session over HTTP and sends the prompts of the story. Waits until the run is over or waits for an answer. */
 async function tell(client: Client, story: Story, { isAwaited = true } = {}): Promise<string> {
   const { data: agents } = await client.listAgents({ query: { limit: 200 } });
   const agent = agents.find(({ name }) => name === story.agent);
@@ -151,7 +149,7 @@ async function tell(client: Client, story: Story, { isAwaited = true } = {}): Pr
   return session.id;
 }
 
-/** Three forks: two of a session, and one of a fork. */
+/** Makes three forks: two forks of a session, and one fork of a fork. */
 async function forks(client: Client, model: ScriptedModel, id: string): Promise<void> {
   const messages = (await client.listMessages({ params: { session_id: id }, query: { format: "blocks" } })).data;
   const at = messages[1]?.id;

@@ -1,4 +1,4 @@
-/** DuckDB rejected a statement. The message is DuckDB's own, which marks the place in the statement if possible. */
+/** The error for a statement that DuckDB rejected. The message comes from DuckDB and marks the place in the statement if possible. */
 export class SqlError extends Error {
   override readonly name = "SqlError";
   readonly sql: string;
@@ -10,7 +10,7 @@ export class SqlError extends Error {
   }
 }
 
-/** Any error of a statement, as a `SqlError`. */
+/** Returns any error of a statement as a `SqlError`. */
 export function failure(sql: string, error: unknown): SqlError {
   if (error instanceof SqlError) return error;
   return new SqlError(sql, error instanceof Error ? error.message : String(error));

@@ -24,7 +24,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("claude.responses counts copies, placeholders, side chains, missing request ids, searches and unknown models as the history library does", async () => {
+  test("claude.responses and the history library agree on copies, placeholders, side chains, missing request ids, searches and unknown models", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 1, cache_creation_input_tokens: 300, speed: "fast" };
     const whole = {
@@ -67,7 +67,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("claude.responses has the same projects as the history library for JSON with spaces, and for subagents of a session whose file is empty", async () => {
+  test("claude.responses and the history library agree on the projects of JSON with spaces and of subagents of an empty session file", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 5 };
     const spaced = JSON.stringify(answer("a1", { id: "msg_1", usage })).replaceAll(/":(?=["{])/g, '": ');
@@ -164,7 +164,7 @@ describe("damage", () => {
     lines.flatMap((line, index) => [Buffer.from(index === 0 ? "" : "\n"), Buffer.from(line as string)]),
   );
 
-  test("damaged lines make no query fail and hide no good row", { timeout: 120_000 }, async () => {
+  test("queries succeed and see every good row next to damaged lines", { timeout: 120_000 }, async () => {
     const root = folder("skein [odd] *?-");
     write(root, "projects/p/damaged.jsonl", file);
     write(root, "projects/p/empty.jsonl", "");
@@ -210,7 +210,7 @@ describe("damage", () => {
   });
 
   test(
-    "a line that is too long is read with its texts cut, is in claude.damage, and hides no other line",
+    "a line that is too long has cut texts, is listed in claude.damage, and leaves all other lines readable",
     { timeout: 120_000 },
     async () => {
       const root = folder();
@@ -250,7 +250,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("the next query sees a file that has grown, with correct line numbers, and reports a new file that is skipped", async () => {
+  test("the next query numbers the new lines of a grown file correctly, and reports a new skipped file", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);

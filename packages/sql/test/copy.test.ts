@@ -38,7 +38,7 @@ async function open(root: string, cacheFolder: string | null): Promise<Sql> {
   return sql;
 }
 
-/** Makes files older: a build leaves out files that were written in the last second. */
+/** Makes files older, because a build leaves out files that were written in the last second. */
 function age(root: string): void {
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: root }).files)
@@ -66,7 +66,7 @@ async function expectSameRows(root: string, cacheFolder: string, when: string): 
   return copy;
 }
 
-/** Writes what the generated corpus lacks: damage, copies of calls, branches, searches and file versions. */
+/** Writes data that the generated corpus lacks: damage, copies of calls, branches, searches and file versions. */
 function writeOddities(root: string): string {
   const at = (second: number): string => `2026-10-01T10:00:${`${second}`.padStart(2, "0")}.000Z`;
   const user = (uuid: string, parentUuid: string | null, content: unknown, more: object = {}): object => ({
@@ -129,14 +129,14 @@ function writeOddities(root: string): string {
 }
 
 test(
-  "the copy and the files give the same rows after files have grown, shrunk, been deleted and been rewritten",
+  "the copy and the files give the same rows after files grow, shrink, are deleted and are rewritten",
   { timeout: 120_000 },
   async () => {
     const root = folder();
     const cache = folder();
     writeCorpus({ folder: root, files: 12, bytes: 600_000 });
     const odd = writeOddities(root);
-    // A fork of the session, with the same calls.
+    // This file is a fork of the session with the same calls.
     writeFileSync(join(root, "projects/p/11111111-8d87-49a7-9100-7f0e83f29a10.jsonl"), readFileSync(odd));
     const [first, second, third, fourth] = discover({ dataPath: root }).files.filter(
       ({ path }) => !path.includes("/p/"),
@@ -152,7 +152,7 @@ test(
     // The fourth file is replaced by another file with the same size and time.
     const { size, mtimeMs } = statSync(fourth?.path ?? "");
     const line = '{"type":"user","uuid":"rewritten"}\n';
-    // The old file is kept, so that the new one gets another inode.
+    // The old file is kept, so that the new file gets another inode.
     renameSync(fourth?.path ?? "", join(root, "old.jsonl"));
     write(root, "projects/p/between.jsonl", line);
     writeFileSync(fourth?.path ?? "", line.padStart(size, " "));
@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "several builds and readers run at the same time: a build succeeds, and every reader sees complete rows",
+  "with several builds and readers at the same time, a build succeeds and every reader sees complete rows",
   { timeout: 120_000 },
   async () => {
     const root = folder();
@@ -227,7 +227,7 @@ test(
 );
 
 test(
-  "lines in the copy have the correct numbers, also in a file that two threads read",
+  "lines in the copy have the correct numbers, even in a file that two threads read",
   { timeout: 120_000 },
   async () => {
     const root = folder();

@@ -42,12 +42,12 @@ test.each(examples())("the example $name answers: $question", async ({ name, sql
   expect(await ask(await open(worked()), statement)).toEqual(ANSWERS[name]);
 });
 
-test("every example reads the sessions of all agents, except the one about runs", () => {
+test("every example except the example about runs reads the sessions of all agents", () => {
   for (const { name, sql: statement } of examples())
     expect([name, statement]).toEqual([name, expect.stringMatching(name === "longest-runs" ? /agent\./ : /history\./)]);
 });
 
-/** A session of half an hour: a prompt, an edit that fails, one that succeeds, a subagent, and a line that is cut off. */
+/** Writes a session of half an hour: a prompt, a failed edit, a successful edit, a subagent, and a line that is cut off. */
 function worked(): string {
   const root = folder();
   const path = `projects/-app/${SESSION}`;

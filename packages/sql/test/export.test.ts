@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { folder, open, write } from "./sql.ts";
 
 test.each(["out.duckdb", "new/out"])(
-  "an export to %s that is interrupted leaves no file behind",
+  "an interrupted export to %s leaves no file",
   { timeout: 120_000 },
   async (name) => {
     const root = folder();

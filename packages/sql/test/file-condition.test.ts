@@ -25,7 +25,7 @@ afterAll(() => {
 
 test.each([
   ["conversations of a session", "claude_conversations", "session_id = 'SESSION'"],
-  ["calls of a session, and more conditions", "claude.tool_calls", "session_id = 'SESSION' AND name <> 'x'"],
+  ["calls of a session under two conditions", "claude.tool_calls", "session_id = 'SESSION' AND name <> 'x'"],
   ["messages of a file", "claude.messages", "file = 'FILE'"],
   [
     "messages of several sessions of which one exists",
@@ -43,7 +43,7 @@ test.each([
     .replace("BEGINNING", sessionId.slice(0, 13));
   const [found] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line, ${READ} FROM ${table} WHERE ${where}`);
   expect(found?.["read"]).toEqual([file]);
-  // The same query in a form that is not recognized.
+  // The condition of this query is not recognized, so the query reads all files.
   const loose = where.replaceAll(/\b(session_id|project_path|file)\b/g, "concat($1, '')");
   const [expected] = await ask(corpus, `SELECT count(*) AS n, max(line) AS line FROM ${table} WHERE ${loose}`);
   expect({ n: found?.["n"], line: found?.["line"] }).toEqual(expected);
@@ -72,7 +72,7 @@ test.each([
   expect(found?.["read"]).toHaveLength(10);
 });
 
-test("a session that does not exist has no rows, and a session or project with a quote in its name is found", async () => {
+test("an unknown session has no rows, and a session or project with a quote in its name is found", async () => {
   const other = folder();
   write(other, "projects/p/it's.jsonl", [{ type: "user", uuid: "u1", cwd: "/it's" }]);
   const sql = await open(other);

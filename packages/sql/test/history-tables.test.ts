@@ -38,7 +38,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the schema history has the calls of every agent, with the tokens that the agent counts, and the schema claude has only Claude Code's calls", async () => {
+test("the schema history has the calls and tokens of all agents, and the schema claude has only Claude Code's calls", async () => {
   const sums = "sum(input_tokens), sum(output_tokens), sum(cache_read_input_tokens), sum(cache_creation_input_tokens)";
   expect(await rows(`SELECT source, ${sums} FROM history.responses GROUP BY ALL ORDER BY source`)).toEqual([
     ["claude-code", 6, 20, 1000, 100],
@@ -110,7 +110,7 @@ test("the table functions accept a source, recognise a path, and warn about an u
   }
 });
 
-test("a sum of many calls has the price of short calls, and one call with as many tokens has the price of a long call", async () => {
+test("the sum of many calls has the price of short calls, and a single call with the same tokens has the price of a long call", async () => {
   const root = join(folder, "copilot");
   const cost = async (name: string, shutdown: object): Promise<unknown> => {
     const session = join(root, name, "session-state", "c0000000-0000-4000-8000-00000000000f");

@@ -6,7 +6,7 @@ import { folder, open, write } from "./sql.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 
-/** A DuckDB without Skein, after running the file of `skein sql init`. */
+/** Makes a DuckDB without Skein and runs the file of `skein sql init` in it. */
 async function stock(root: string): Promise<DuckDBConnection> {
   const instance = await DuckDBInstance.create(":memory:", { threads: "2" });
   const connection = await instance.connect();
@@ -76,7 +76,7 @@ const SAME = [
 ];
 
 test(
-  "the file of skein sql init makes the same tables in a DuckDB without Skein, also when it runs again",
+  "the file of skein sql init makes the same tables in a DuckDB without Skein, even on the second run",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "the file of skein sql init skips files that are not UTF-8 or not transcripts, and lines of the prompt history that are not prompts",
+  "the file of skein sql init skips files that are not UTF-8 or not transcripts, and lines without a prompt in the prompt history",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -148,7 +148,7 @@ test("skein sql init reports a directory without transcripts", async () => {
   await expect(stock(folder())).rejects.toThrow(/There is no transcript in .*skein sql init --root DIR/);
 });
 
-/** Writes numbers as text and JSON as its value, so that answers of DuckDB's own API and of Skein can be compared. */
+/** Turns numbers into text and JSON into values, so that answers of DuckDB's API and of Skein can be compared. */
 function loose(value: Json | Value): Value {
   if (value === null) return null;
   if (typeof value !== "string") return JSON.stringify(value);

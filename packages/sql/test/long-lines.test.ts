@@ -5,14 +5,14 @@ import { ask, folder, write } from "./sql.ts";
 
 const SESSION = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const MEGABYTE = 1_000_000;
-/** The bytes that are left of a text in a line that is too long. */
+/** The length of a cut text in bytes. */
 const CUT = 2 ** 20;
 
 const SIZES = [MEGABYTE, MEGABYTE, 4 * MEGABYTE, 17 * MEGABYTE, 1000];
 /** The numbers of the lines whose text has 17 MB. Each size has three lines. */
 const LONG = [10, 11, 12];
 
-/** For each size a prompt, a tool call and its result, each with a text of that many bytes. */
+/** Returns a prompt, a tool call and its result for each size. Their texts have this size in bytes. */
 function lines(): readonly object[] {
   return SIZES.flatMap((size, at) => {
     const text = "ten-bytes,".repeat(size / 10);
@@ -43,7 +43,7 @@ test("a long line that is damaged has a row with a shortened text, and the table
   ]);
 });
 
-test("lines of 1, 4 and 17 MB make no query fail and hide no row", { timeout: 240_000 }, async () => {
+test("queries succeed and see all rows with lines of 1, 4 and 17 MB", { timeout: 240_000 }, async () => {
   const root = folder();
   const cache = folder();
   const path = write(root, `projects/p/${SESSION}.jsonl`, lines());

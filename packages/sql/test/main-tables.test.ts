@@ -48,12 +48,12 @@ test("the tables without a schema begin with the columns of the SQL specificatio
     const at = seen.get(table) ?? 0;
     seen.set(table, at + 1);
     const found = tables.get(table)?.[at];
-    // TEXT is DuckDB's other word for VARCHAR.
+    // DuckDB has the names TEXT and VARCHAR for the same type.
     expect(`${found?.name} ${found?.type}`).toBe(column.replace("TEXT", "VARCHAR"));
   }
 });
 
-test("claude_stats has one row for each day, also if the cache repeats the day and transcripts have it too", async () => {
+test("claude_stats has one row for each day, even if the cache repeats the day and transcripts contain it", async () => {
   const root = folder();
   const day = { date: "2026-10-01", messageCount: 1, sessionCount: 1, toolCallCount: 0 };
   write(

@@ -213,7 +213,7 @@ test.skipIf(!hasBubblewrap)(
     const history = { roots, cacheFolder: folder() };
     const found = findSandbox(COMMAND_FOLDERS, { history });
     if ("problem" in found) throw new Error(found.problem);
-    // The program is replaced by one that looks at every file, as if a statement had taken control of the process.
+    // This program replaces the sandbox's program and looks at every file, as if a statement had taken control of the process.
     const given = found.args({ memoryBytes: 1e9, cpuSeconds: 10 }, folder(), { isTrial: true });
     const look = `const { readdirSync } = require("node:fs");
       console.log(JSON.stringify(readdirSync("/", { recursive: true, withFileTypes: true })
@@ -227,7 +227,7 @@ test.skipIf(!hasBubblewrap)(
     expect(seen.filter((path) => path.startsWith(home)).toSorted()).toEqual(
       roots.flatMap((root) => READABLE.map((name) => join(root, name))).toSorted(),
     );
-    // Everything else is a shared library of Node.
+    // All files outside of `home` are shared libraries of Node.
     expect(seen.filter((path) => !path.startsWith(home) && !/\.so[.\d]*$/.test(path))).toEqual([]);
 
     const sql = createTenantSql({ store: createMemoryStore(), history, folder: join(home, "sql") });
@@ -246,7 +246,7 @@ test.skipIf(!hasBubblewrap)(
         await asked(`SELECT content, ${counted} FROM read_text('${home}/.claude/${path}')`).catch(String),
         path,
       ).not.toContain("a secret");
-    // A pattern finds nothing, or is refused like a path.
+    // The sandbox either finds nothing for a pattern or rejects the pattern.
     const matches = await asked(`SELECT file, ${counted} FROM glob('${home}/.claude/.c*')`).catch(String);
     expect(matches).toMatch(/^$|file system operations are disabled/);
     expect(await asked("SELECT content FROM claude_plans LIMIT 1")).toContain("a secret");

@@ -4,14 +4,14 @@ import { dirname, join } from "node:path";
 import { type Sql, type Value, createSql } from "@skein/sql";
 import { onTestFinished } from "vitest";
 
-/** A folder that is removed at the end of the test. */
+/** Makes a folder that is removed at the end of the test. */
 export function folder(name = "skein-sql-test-"): string {
   const path = mkdtempSync(join(tmpdir(), name));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
-/** Writes a file of a data directory. */
+/** Writes a file into a data directory. */
 export function write(root: string, name: string, content: string | Uint8Array | readonly object[]): string {
   const path = join(root, name);
   mkdirSync(dirname(path), { recursive: true });
@@ -30,7 +30,7 @@ export async function open(root: string): Promise<Sql> {
   return sql;
 }
 
-/** The rows of one statement as objects. */
+/** Returns the rows of one statement as objects. */
 export async function ask(sql: Sql, statement: string): Promise<readonly Record<string, Value>[]> {
   const [result] = await sql.run(statement);
   if (!result) return [];

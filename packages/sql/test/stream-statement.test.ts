@@ -20,7 +20,7 @@ test("a stream that fails after its first rows throws the error", async () => {
   expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
 });
 
-test("a streamed answer is complete, also after an answer that was not read to its end, and inside the caller's transaction", async () => {
+test("a streamed answer is complete after an answer that was read only partly, and inside the caller's transaction", async () => {
   const sql = await open(folder());
   await count(sql, "SELECT range FROM range(300000)", 10);
   expect(await count(sql, "SELECT range FROM range(300000)")).toBe(300_000);
@@ -31,7 +31,7 @@ test("a streamed answer is complete, also after an answer that was not read to i
 });
 
 test(
-  "a statement that needs more memory than the limit gets more memory, also before the files are counted",
+  "a statement that needs more memory than the limit gets more memory, even before the files are counted",
   { timeout: 120_000 },
   async () => {
     const root = folder();

@@ -16,7 +16,7 @@ test("every table and column is documented, and every documented table exists", 
   for (const { name, about, columns } of tables) {
     expect(about, name).not.toBe("");
     expect(columns, name).not.toEqual([]);
-    // Records that were glued into one line share file and line.
+    // No description may call columns a key, because two records in one line share file and line.
     expect(about, name).not.toMatch(/\bkey is\b/);
     for (const column of columns) expect(column.about, `${name}.${column.name}`).not.toBe("");
   }
@@ -55,7 +55,7 @@ test("a statement that DuckDB rejects throws a SqlError with its message and the
   await expect(sql.run("SELEC 1")).rejects.toMatchObject({ name: "SqlError" });
 });
 
-test("without a data directory the tables of Claude Code give an error, but the platform's tables do not", async () => {
+test("without a data directory, the tables of Claude Code fail and the tables of the platform work", async () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", join(folder(), "missing"));
   const sql = await createSql();
   try {

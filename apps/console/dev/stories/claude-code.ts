@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A session as Claude Code would store it: the prompts, the answers and the calls. */
+/** A session of Claude Code: the prompts, the answers and the calls. */
 interface ClaudeStory {
   readonly id: string;
   readonly project: string;
@@ -141,7 +141,7 @@ const STORIES: readonly ClaudeStory[] = [
   },
 ];
 
-/** Writes these sessions into a data directory of Claude Code. */
+/** Writes the sessions of `STORIES` into a data directory of Claude Code. */
 export function writeClaudeSessions(folder: string, now = Date.now()): void {
   for (const story of STORIES) {
     const project = join(folder, "projects", story.project.replaceAll(/[^A-Za-z0-9]/g, "-"));

@@ -37,30 +37,30 @@ export interface SandboxContent {
 }
 
 /**
- * What the tables read of a data directory: transcripts with the notes about subagents, plans, todo lists, tasks, prompts,
- * statistics, and the mark of a mirror. Everything else stays outside of the sandbox: logins, settings, and copies of edited
- * files.
+ * The entries of a data directory that the tables read: transcripts with the notes about subagents, plans, todo lists, tasks,
+ * prompts, statistics, and the mark of a mirror. Logins, settings and copies of edited files stay outside of the sandbox.
  */
 const READ_ENTRIES = ["projects", "plans", "todos", "tasks", "history.jsonl", "stats-cache.json", "source.json"];
 
 export interface HistoryFolders {
   /** Claude Code's data directories, and mirrors of other agents, as real paths. */
   readonly roots: readonly string[];
-  /** Skein's cache folder, which has the copy. */
+  /** Skein's cache folder with the copy of the transcripts. */
   readonly cacheFolder: string;
 }
 
-/** The command that starts a program in the sandbox, or the reason why there is none. */
+/** The command that starts a program in the sandbox, or the reason why it cannot be started. */
 export type FoundSandbox =
   | {
       readonly command: string;
       /**
-       * A trial starts a program that does not search for transcripts, because the search takes most of the time of a start.
+       * Returns the arguments of the command. The program of a trial does not search for transcripts, because the search takes
+       * most of the time of a start.
        */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** The names of everything in the root folder of the sandbox. */
       readonly places: readonly string[];
-      /** What bubblewrap reads from `FILTER_PIPE`; undefined on a processor without a known filter. */
+      /** The filter of system calls for `FILTER_PIPE`. Undefined if Skein has no filter for the processor. */
       readonly filter: Uint8Array | undefined;
     }
   | { readonly problem: string };
@@ -116,13 +116,13 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
   };
 }
 
-/** The directory itself is always made, even if nothing is mounted in it, because statements fail if it is missing. */
+/** Mounts the entries of a data directory. The directory is made even if it has no entries, because statements fail without it. */
 function mountsOf(root: string): readonly string[] {
   const entries = READ_ENTRIES.map((name) => join(root, name));
   return ["--dir", root, ...entries.flatMap((path) => ["--ro-bind-try", path, path])];
 }
 
-/** The first folder of a path: `home` of `/home/me/.claude`. */
+/** Returns the first folder of a path, for example `home` for `/home/me/.claude`. */
 function topOf(path: string): string {
   return path.split("/")[1] ?? "";
 }
@@ -133,14 +133,14 @@ interface Place {
   readonly link?: true;
 }
 
-/** What is mounted in the sandbox (at paths that reveal nothing about this machine), and the programs that are started there. */
+/** Returns the content of the sandbox and the commands of its programs. Paths in the sandbox reveal nothing about this machine. */
 function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];
   readonly trial: readonly string[];
 } {
   const here = fileURLToPath(import.meta.url);
-  // `src` in a clone, where Node runs the sources, and `dist` in an installed package.
+  // The code is in `src` in a clone, where Node runs TypeScript, and in `dist` in an installed package.
   const isSource = here.endsWith(".ts");
   const code = dirname(dirname(here));
   const own = dirname(code);
@@ -171,8 +171,8 @@ function contentOf(history: HistoryFolders | undefined): {
 }
 
 /**
- * Node does not run TypeScript below `node_modules`, so a package of a clone is mounted elsewhere and linked into
- * `node_modules`.
+ * Returns the places where a package is mounted. A package of a clone is mounted outside of `node_modules`, because Node runs
+ * no TypeScript there, and is linked into it.
  */
 function placesOf(name: string, folder: string): readonly Place[] {
   const to = `/skein/node_modules/${name}`;
@@ -184,7 +184,7 @@ function placesOf(name: string, folder: string): readonly Place[] {
   ];
 }
 
-/** The folders of packages and of all their dependencies that are installed. */
+/** Returns the folders of packages and of their installed dependencies. */
 function packages(names: readonly string[], from: string, found = new Map<string, string>()): Map<string, string> {
   for (const name of names) {
     const folder = packageFolder(name, from);
@@ -200,7 +200,7 @@ function dependenciesOf(folder: string): readonly string[] {
     "dependencies" | "optionalDependencies" | "peerDependencies",
     Record<string, string> | undefined
   >;
-  // zod is a peer dependency: the application installs it.
+  // Peer dependencies include zod, because the application installs zod.
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   return [dependencies, optionalDependencies, peerDependencies].flatMap((some) => Object.keys(some ?? {}));
 }
@@ -212,7 +212,7 @@ function packageFolder(name: string, from: string): string | undefined {
   return dirname(from) === from ? undefined : packageFolder(name, dirname(from));
 }
 
-/** The shared libraries that this process has loaded for Node. DuckDB needs no others. */
+/** Returns the shared libraries that Node has loaded in this process. DuckDB needs only these libraries. */
 function sharedLibraries(): readonly string[] {
   // With `excludeNetwork`, the report does not look up the name of every connected address.
   const report = Object.assign(process.report, { excludeNetwork: true }).getReport() as { sharedObjects?: string[] };

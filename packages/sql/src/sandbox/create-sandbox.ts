@@ -8,22 +8,22 @@ import { type SandboxedProcess, startSandboxed } from "./sandboxed-process.ts";
 
 /** A statement from a client, and its limits. */
 export interface Query extends Omit<Job, "file" | "places" | "isFiltered"> {
-  /** The database with the rows, if there is one. It is only read. */
+  /** The database with the rows, or null. Queries only read it. */
   readonly database: string | null;
   readonly timeMs: number;
 }
 
-/** A part of an answer: first the columns, then bytes in the requested format, then how it ended. */
+/** A part of an answer. The columns come first, then bytes in the requested format, then the end. */
 export type Part =
   | { readonly kind: "columns"; readonly columns: readonly Column[] }
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Runs statements from clients, each in its own sandboxed process. Reasons: decision 073. */
+/** Runs each statement of a client in a separate sandboxed process. Reasons: decision 073. */
 export interface Sandbox {
-  /** Why the sandbox does not work here; undefined if it works. Starts a sandbox to find out. */
+  /** Starts a sandbox as a test. Returns the reason if it does not work on this machine, or undefined. */
   problem(): Promise<string | undefined>;
-  /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if it takes too long or too much memory. */
+  /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if the statement needs too much time or memory. */
   ask(query: Query, signal: AbortSignal): AsyncGenerator<Part>;
   /** Ends every process. */
   close(): Promise<void>;
@@ -42,11 +42,14 @@ export interface SandboxOptions extends SandboxContent {
 
 const MEMORY_BYTES = 1536 * 1024 * 1024;
 const SPARE_MS = 60_000;
-/** Processor time of a process. The server stops it much earlier; this limit is for a process whose server has died. */
+/**
+ * The limit of a process's processor time. The server stops a process much earlier, so the limit matters only after the server
+ * has died.
+ */
 const CPU_SECONDS = 60;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
 const TRY_MS = 30_000;
-/** How many bytes an Arrow stream may have in addition to its rows. */
+/** The most bytes of an Arrow stream besides its rows. */
 const SCHEMA_BYTES = 1024 * 1024;
 
 type Found = Extract<FoundSandbox, { command: string }>;
@@ -76,7 +79,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     return started;
   }
 
-  /** Starting a process takes most of the time of a query, so the next one is started when a query ends. */
+  /** Starts the process for the next query early, because starting it takes most of the time of a query. */
   function keepSpare(sandboxed: Found): void {
     if (spare || closed) return;
     const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
@@ -113,8 +116,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   /**
-   * Returns the sandbox. If it did not work, the next call tries it again, so that the server need not be restarted after
-   * a missing part was installed.
+   * Returns the sandbox. After a failed trial, the next call makes a new trial. So the server need not be restarted after a
+   * missing program was installed.
    */
   async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());
@@ -171,7 +174,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-/** The messages of a process until it is stopped, or until it sends something that is not a message. */
+/** Yields the messages of a process until the process is stopped or sends invalid data. */
 async function* untilStopped(messages: AsyncGenerator<PipeMessage>): AsyncGenerator<PipeMessage> {
   try {
     yield* messages;

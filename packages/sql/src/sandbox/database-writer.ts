@@ -6,11 +6,11 @@ import type { HistoryFolders } from "./bubblewrap.ts";
 /** A file of rows as JSON lines. */
 export interface RowsFile {
   readonly file: string;
-  /** The length of its longest line in bytes. */
+  /** The length of the longest line in bytes. */
   readonly longest: number;
 }
 
-/** What to write: a database with the rows of a tenant, or the cached copy of Claude Code's files. */
+/** A request to write a database with the rows of a tenant, or the cached copy of Claude Code's files. */
 export type WriteRequest = { readonly id: number } & (RowsRequest | CopyRequest);
 
 interface CopyRequest {
@@ -20,14 +20,14 @@ interface CopyRequest {
 
 export interface RowsRequest {
   readonly kind: "rows";
-  /** The folder of the empty database, from which new databases are copied. */
+  /** The folder of the empty database. New databases begin as a copy of this database. */
   readonly folder: string;
-  /** The database to start from; null for an empty one. */
+  /** The database that is copied first. Null means the empty database. */
   readonly from: string | null;
   readonly to: string;
-  /** Sessions whose rows are removed first. */
+  /** The sessions whose rows are removed before new rows are added. */
   readonly gone: RowsFile;
-  /** Whether the file is rewritten so that no bytes of removed rows are left in it. */
+  /** Whether the file is rewritten, so that it contains no bytes of removed rows. */
   readonly compact: boolean;
   readonly tables: readonly {
     readonly table: PlatformTable;
@@ -42,7 +42,7 @@ export interface WriteAnswer {
   readonly error?: string;
 }
 
-/** Writes databases in a child process, which starts with the first request and stops after a minute without one. */
+/** Writes databases in a child process. The process starts with the first request, and stops after a minute without requests. */
 export interface DatabaseWriter {
   write(request: RowsRequest | CopyRequest): Promise<void>;
   close(): Promise<void>;

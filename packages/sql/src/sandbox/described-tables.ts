@@ -1,7 +1,7 @@
 import { TABLE_DOCS, columnDoc } from "../tables/table-docs.ts";
 import type { Part } from "./create-sandbox.ts";
 
-/** A table that statements can read, with what it and its columns mean. */
+/** A table that statements can read, with descriptions of the table and its columns. */
 export interface DescribedTable {
   /** The name, with the schema if the schema is not `main`. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface DescribedTable {
 export const COLUMNS_STATEMENT = `SELECT schema_name || '.' || table_name AS of, column_name AS name, data_type AS type
 FROM duckdb_columns() WHERE NOT internal ORDER BY table_oid, column_index`;
 
-/** The documented tables, from the answer to COLUMNS_STATEMENT as JSON lines. */
+/** Returns the documented tables. `parts` is the answer to COLUMNS_STATEMENT as JSON lines. */
 export async function describedTables(parts: AsyncIterable<Part>): Promise<readonly DescribedTable[]> {
   const chunks: Uint8Array[] = [];
   for await (const part of parts) if (part.kind === "data") chunks.push(part.bytes);

@@ -24,7 +24,7 @@ export async function writeLines({ result, columns, limits, write }: AnswerWriti
     let truncated = false;
     for (let at = 0; at < chunk.rowCount && !truncated; at += 1) {
       const values = plainRow(chunk.getRowValues(at), types);
-      // JSON.stringify of an object would lose a column named __proto__, so each cell is written on its own.
+      // Each cell becomes JSON separately, because JSON.stringify of a whole row would lose a column named __proto__.
       const cells = values.map((value, cell) => `${names[cell]}:${JSON.stringify(value)}`);
       const line = Buffer.from(`{"row":{${cells.join(",")}}}\n`);
       truncated = rows === limits.rows || bytes + line.length > limits.bytes;

@@ -1,23 +1,21 @@
 /**
- * The messages of a sandboxed process. They have their own pipe, because a statement can make DuckDB print to standard output.
+ * The messages of a sandboxed process. They use a separate pipe, because a statement can make DuckDB print to standard output.
  *
  * A message is one letter (D for bytes of the answer, J for JSON), the length of its content in four bytes, and the content.
  */
 import type { Column } from "../answer/values.ts";
 
-/** A query, as it is sent to the process. */
+/** The query that the server sends to the process. */
 export interface Job {
-  /** The database with the rows; null if there are none. */
+  /** The database with the rows, or null. */
   readonly file: string | null;
   readonly statement: string;
   readonly format: "jsonl" | "arrow";
   readonly rows: number;
   readonly bytes: number;
-  /**
-   * Everything that may be in the root folder of the process. If given, the process checks that there is nothing else.
-   */
+  /** The names that the root folder of the process may contain. If given, the process checks that the folder contains nothing else. */
   readonly places?: readonly string[];
-  /** With `places`: whether the process must be unable to make sockets. */
+  /** Whether the process must be unable to make sockets. Checked only if `places` is given. */
   readonly isFiltered?: boolean;
 }
 
@@ -28,7 +26,7 @@ export type PipeMessage =
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean }
   | { readonly kind: "failed"; readonly code: "statement_failed" | "over_limit"; readonly message: string };
 
-/** The number of bytes before the content: one for the letter, four for the length. */
+/** The number of bytes before the content: one byte for the letter and four bytes for the length. */
 export const HEADER_BYTES = 5;
 
 export function encodeMessage(message: PipeMessage): Uint8Array {

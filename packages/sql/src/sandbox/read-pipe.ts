@@ -11,7 +11,10 @@ const JsonMessage = z.discriminatedUnion("kind", [
 /** The largest message: enough for the names of a thousand columns, and for an error that quotes the statement. */
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** The messages of a pipe. Throws if other bytes arrive: a hostile statement may control the process that writes to the pipe. */
+/**
+ * Yields the messages of a pipe. Throws if other bytes arrive, because a hostile statement may control the process that writes
+ * to the pipe.
+ */
 export async function* readMessages(pipe: AsyncIterable<Uint8Array>): AsyncGenerator<PipeMessage> {
   let waiting = Buffer.alloc(0);
   for await (const piece of pipe) {

@@ -8,11 +8,11 @@ import { readMessages } from "./read-pipe.ts";
 
 /** A process in the sandbox that waits for one query. */
 export interface SandboxedProcess {
-  /** Sends the query. The messages end when the process does. */
+  /** Sends the query. Yields messages until the process ends. */
   ask(job: Omit<Job, "file">, database: string | null): AsyncGenerator<PipeMessage>;
   /** Kills the process and its children. */
   stop(): void;
-  /** What bubblewrap or Node wrote to standard error, if this is a trial. */
+  /** Returns the standard error of bubblewrap and Node in a trial. Empty for other processes. */
   errorOutput(): string;
   /** How the process ended. */
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
@@ -22,20 +22,19 @@ export function startSandboxed(
   sandboxed: Extract<FoundSandbox, { command: string }>,
   { walls, folder, isTrial }: { readonly walls: Walls; readonly folder: string; readonly isTrial: boolean },
 ): SandboxedProcess {
-  // This folder is mounted as /data. It is empty until there is a query, because the process may get the query of any
-  // tenant.
+  // This folder is mounted as /data. It stays empty until a query arrives, because the tenant of the query is not known before.
   const data = mkdtempSync(join(folder, "query-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
-    // The child gets its own process group, so that both processes of bubblewrap can be killed together. Just after the start,
-    // killing the first one does not yet end the second one.
+    // The child gets a new process group, so that both processes of bubblewrap can be killed together. Just after the start,
+    // the second process survives if only the first process is killed.
     detached: true,
-    // Standard output is ignored: a statement can make DuckDB print there.
+    // Standard output is ignored, because a statement can make DuckDB print to it.
     stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
   });
   const filtering = child.stdio[FILTER_PIPE] as Writable | null | undefined;
-  // The process may end before it reads the filter; `ended` reports it.
+  // The process may end before it reads the filter. Callers learn this from `ended`, so the error is ignored.
   filtering?.on("error", () => {}).end(sandboxed.filter);
   let errorOutput = "";
   child.stderr?.on("data", (piece) => (errorOutput += String(piece)));
@@ -52,7 +51,7 @@ export function startSandboxed(
       end(null, null);
     });
   });
-  // The process may end before it reads its query; `ended` reports it.
+  // The process may end before it reads the query. Callers learn this from `ended`, so the error is ignored.
   query.on("error", () => {});
   answer.on("error", () => {});
 
@@ -77,11 +76,11 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // The process has ended in the meantime.
+    // The process has already ended.
   }
 }
 
-/** Links the database under a second name, which stays valid when the first is replaced. Copies it if links are not possible. */
+/** Gives the database a second name that stays valid when the first name gets a new file. Copies the database if links are not possible. */
 function place(database: string, name: string): void {
   try {
     linkSync(database, name);

@@ -1,8 +1,8 @@
 /**
- * A database with the rows of one tenant, for queries in the sandbox.
+ * Keeps a database with the rows of one tenant for queries in the sandbox.
  *
- * The rows are read through the store's port, so any store works and the sandbox needs no connection. A query sees everything
- * that was written before it was asked: sessions that changed since the last query are copied again.
+ * The rows are read through the store's port, so any store works and the sandbox needs no connection. Before a query runs, the
+ * sessions that changed since the last query are copied again. So the query sees all earlier writes.
  */
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
@@ -14,7 +14,7 @@ import { addRecords, addSession } from "../platform/session-rows.ts";
 import type { PlatformRow, PlatformTable } from "../tables/platform-tables.ts";
 import type { DatabaseWriter, RowsFile } from "./database-writer.ts";
 
-/** The column of each table with the session's id; null for tables that are not about sessions. */
+/** The column with the session's id in each table. Null for tables without sessions. */
 const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
   "platform.agents": null,
   "platform.llm_models": null,
@@ -34,20 +34,20 @@ const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
 const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
 /**
- * A session may change twice in one millisecond. So for a session that changed this recently, the log is searched for new
- * events, even if its entry in the list is unchanged.
+ * The age in milliseconds below which a session is young. A session may change twice in one millisecond. So the log of a young
+ * session is searched for new events even if its entry in the list is unchanged.
  */
 const YOUNG_MS = 10_000;
 /**
- * Replaced rows leave unused space. A database is rewritten if it is more than twice as large as its compact form, and the
- * difference is more than this.
+ * The unused space that a database may always have. Replaced rows leave unused space. A database is rewritten if it is larger
+ * than twice its compact size plus this number.
  */
 const HOLES_BYTES = 16 * 1024 * 1024;
 const EVENTS_AT_ONCE = 1000;
 
-/** The rows of a tenant, in a database that follows the store. */
+/** A database with the current rows of a tenant. */
 export interface TenantRows {
-  /** The path of a database with the rows as they are now. It exists until the next call. */
+  /** Updates the database and returns its path. The file exists until the next call. */
   current(): Promise<string>;
   remove(): Promise<void>;
 }
@@ -110,7 +110,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     }
   }
 
-  /** Writes the rows of sessions that changed, and lists the sessions whose old rows are to be removed. */
+  /** Writes the rows of changed sessions, and lists the sessions whose old rows must be removed. */
   async function changes(delta: Delta): Promise<{
     readonly seen: Map<string, Seen>;
     readonly changed: number;
@@ -155,7 +155,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     return (await eventsOf(id, sequence))?.length !== 0;
   }
 
-  /** Undefined if the session was deleted in the meantime. */
+  /** Returns undefined if the session is deleted. */
   async function eventsOf(id: string, after = 0): Promise<readonly Event[] | undefined> {
     const events: Event[] = [];
     try {
@@ -170,7 +170,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     }
   }
 
-  /** Agents and models are few, so all are written each time. Returns a hash that changes when one of them does. */
+  /** Writes all agents, models and audit rows each time, because they are few. Returns a hash that changes if a row changes. */
   async function addRecordRows(delta: Delta): Promise<string> {
     const hash = createHash("sha256");
     await addRecords(store, tenant, async (table, rows) => {
@@ -209,7 +209,7 @@ function fingerprintOf(session: Session): string {
   return createHash("sha256").update(JSON.stringify(session)).digest("base64url").slice(0, 22);
 }
 
-/** Rows for the database writer, as a file of JSON lines for each table. */
+/** Collects rows for the database writer in one file of JSON lines for each table. */
 interface Delta {
   add(table: PlatformTable, rows: readonly PlatformRow[]): Promise<void>;
   gone(sessionId: string): Promise<void>;

@@ -9,15 +9,18 @@ import { createDatabaseWriter } from "./database-writer.ts";
 import { mayReadHistory, namesClaude, namesHistory, namesPlatform, namesTranscripts } from "../plan/named-tables.ts";
 import { type TenantRows, createTenantRows } from "./tenant-rows.ts";
 
-/** SQL from clients, over the rows of their own tenant. */
+/** Runs SQL of clients over the rows of their tenant. */
 export interface TenantSql {
-  /** Why statements cannot run here; undefined if they can. */
+  /** Returns the reason if statements cannot run on this machine, or undefined. */
   problem(): Promise<string | undefined>;
-  /** Whether this server lets statements of permitted callers read the sessions of coding agents. */
+  /** Whether this server lets some keys read the sessions of coding agents. */
   readonly hasHistory: boolean;
-  /** The columns come with a notice if the statement names tables that are empty because the caller may not read them. */
+  /**
+   * Runs a statement. The part with the columns has a notice if the statement names tables that the caller may not read. Those
+   * tables are empty.
+   */
   ask(query: TenantQuery, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
-  /** Every table that statements can read, with its columns and what they mean. */
+  /** Lists the tables that statements can read, with descriptions of the tables and their columns. */
   tables(
     asking: { readonly tenant: string; readonly timeMs: number },
     signal: AbortSignal,
@@ -32,7 +35,7 @@ interface TenantQuery extends Omit<Query, "database"> {
   readonly tenant: string;
   /** Whether the statement may also read the system prompts of agents without `show_system_prompt`. */
   readonly prompts: boolean;
-  /** Whether the statement may read Claude Code's files, if `history` is configured. Otherwise their tables are empty. */
+  /** Whether the statement may read Claude Code's files, if `history` is configured. If false, their tables are empty. */
   readonly history: boolean;
 }
 
@@ -41,19 +44,22 @@ export interface TenantSqlOptions {
   readonly store?: Store | undefined;
   /** Claude Code's data directories and Skein's cache folder, if statements may read Claude Code's files. */
   readonly history?: { readonly roots: readonly string[]; readonly cacheFolder: string } | undefined;
-  /** The folder for databases, while this process runs. Leftovers of earlier processes are removed. */
+  /** The folder for databases. Files that killed processes left in it are removed. */
   readonly folder: string;
   readonly now?: () => number;
-  /** How long a query waits for the copy of its tenant's rows. Until the transcripts have a copy, the query may itself take this long. */
+  /**
+   * The most time that a query waits for the copy of its tenant's rows. A query over transcripts may also run this long while
+   * they have no copy.
+   */
   readonly copyMs?: number;
   /** The folders in which to look for bubblewrap; the default folders if not given. */
   readonly commandFolders?: readonly string[];
 }
 
-/** For how many tenants a database is kept. */
+/** The most databases of tenants that are kept. */
 const TENANTS = 100;
 const COPY_MS = 20_000;
-/** How often the cached copy of Claude Code's files is brought up to date. Newer files are read in place. */
+/** The shortest time between two updates of the cached copy of Claude Code's files. Newer files are read in place. */
 const HISTORY_MS = 30_000;
 
 export function createTenantSql(options: TenantSqlOptions): TenantSql {
@@ -82,7 +88,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     const name = `${prompts ? "of" : "readers-of"}-${tenant}`;
     const store = prompts ? all : withHiddenPrompts(all);
     const rows = tenants.get(name) ?? createTenantRows({ store, tenant, folder: join(own, name), shared, now });
-    // Moves the tenant to the end: the first one is then the one that has been idle for the longest time.
+    // Moves the tenant to the end, so the first tenant is always the tenant that has been idle longest.
     tenants.delete(name);
     tenants.set(name, rows);
     const [oldest] = tenants;
@@ -112,7 +118,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
       const needsRows = namesPlatform(query.statement) || mayRead;
       const database = store && needsRows ? await inTime(rowsOf(store, { tenant, prompts }).current(), copyMs) : null;
       const copy = sandbox !== rowsSandbox && namesTranscripts(query.statement) ? historySandbox?.copy : undefined;
-      // Until there is a copy, every transcript is read in place, which may take longer.
+      // Without a copy, every transcript is read in place, which may take longer.
       const timeMs = copy?.isMissing() === true ? Math.max(query.timeMs, copyMs) : query.timeMs;
       try {
         const notice =
@@ -127,7 +133,7 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
     async tables(asking, signal) {
       const limits = { rows: 10_000, bytes: 10_000_000, history: false, prompts: false };
       const query = { ...asking, ...limits, statement: COLUMNS_STATEMENT, format: "jsonl" } as const;
-      // The tables are the same for every tenant, so they are described once.
+      // The descriptions are kept, because every tenant has the same tables.
       described ??= await describedTables(this.ask(query, signal));
       return described;
     },
@@ -140,15 +146,15 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
   };
 }
 
-/** The real path of a folder, if it exists. */
+/** Returns the real path of a folder. Returns the given path if the folder does not exist. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 interface CopyRefresher {
-  /** Starts an update of the cached copy, unless one is running or was done a moment ago. Returns immediately. */
+  /** Starts an update of the cached copy and returns immediately. Does nothing if an update runs or has just ended. */
   refresh(): void;
-  /** True until this process has seen a build end. */
+  /** Whether no update has ended in this process. */
   isMissing(): boolean;
 }
 
@@ -160,7 +166,7 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
     refresh() {
       if (isRunning || (copiedAt !== undefined && now() - copiedAt <= HISTORY_MS)) return;
       isRunning = true;
-      // A failed build is ignored: without a copy, the answers are the same but slower.
+      // A failed update is ignored, because answers without a copy are only slower.
       void copy()
         .catch(() => {})
         .finally(() => {
@@ -171,10 +177,7 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
   };
 }
 
-/**
- * Waits for a tenant's database for a limited time. The first copy may take longer: the query then fails, and the copying
- * continues.
- */
+/** Waits for a tenant's database for a limited time. If the first copy takes longer, the query fails and the copying continues. */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
@@ -197,7 +200,7 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
   }
 }
 
-/** Each process has its own folder, because two servers may share a data folder. Removes the folders of processes that were killed. */
+/** Makes a folder for this process, because two servers may share a data folder. Removes the folders of killed processes. */
 function takeFolder(folder: string, own: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {
@@ -216,7 +219,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Why tables that a statement names have no rows for this caller; undefined if the caller may read all of them. */
+/** Returns the reason why named tables have no rows for this caller. Returns undefined if the caller may read all named tables. */
 function closedNotice(statement: string, isOpened: boolean): string | undefined {
   if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
   return isOpened

@@ -1,6 +1,6 @@
 /**
- * Fills tables with rows that DuckDB cannot read itself. Each source is imported when a statement first needs it: most
- * statements need none, and start faster without them.
+ * Fills tables with rows from sources that DuckDB cannot read. A source is imported when the first statement needs it, because
+ * most statements need no source and start faster without the import.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";
@@ -13,9 +13,9 @@ export interface SourceDeps {
   readonly library: LibraryConfig;
   /** A folder for temporary files, which the caller removes. */
   readonly folder: string;
-  /** Opens the platform's store; undefined if there is none. */
+  /** Opens the platform's store. Returns undefined if no store is configured. */
   openStore(): Promise<Store | undefined>;
-  /** Receives warnings that are not in the rows of an answer. */
+  /** Receives warnings that no row of an answer contains. */
   warn(text: string): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The rows of `read_conversations` and the other table functions of the `agent_data` extension, with the extension's columns
- * and types.
+ * Computes the rows of `read_conversations` and the other table functions of the `agent_data` extension. Columns and types are
+ * the extension's.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -62,7 +62,7 @@ const COLUMNS: Readonly<Record<ReadFunction, Readonly<Record<string, string>>>> 
   read_stats: { ...texts("source", "date"), ...numbers("message_count", "session_count", "tool_call_count") },
 };
 
-/** Claude Code's own name in `agent_data`. */
+/** The name of Claude Code in `agent_data`. */
 const CLAUDE = "claude";
 
 interface ReadDeps {
@@ -70,14 +70,11 @@ interface ReadDeps {
   readonly library: LibraryConfig;
   /** A folder for temporary files, which the caller removes. */
   readonly folder: string;
-  /** Receives warnings that are not in the rows of an answer. */
+  /** Receives warnings that no row of an answer contains. */
   warn(text: string): void;
 }
 
-/**
- * Makes the table of one call. It is empty if the path does not exist. `warn` is called with problems that are not in
- * the rows.
- */
+/** Makes the table of one call. The table is empty if the path does not exist. `warn` receives the problems that no row contains. */
 export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,
@@ -114,7 +111,7 @@ export async function loadReadFunction(
 
 const KNOWN = `Sources: ${CLAUDE}, ${sourceNames.join(", ")}`;
 
-/** The named source; otherwise the source whose files look like those at the path. */
+/** Returns the named source. Without a known name, returns the source whose files look like the files at the path. */
 function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (text: string) => void): SourceName {
   const known = name?.toLowerCase() === CLAUDE ? "claude-code" : (name?.toLowerCase() ?? "");
   if (isSourceName(known)) return known;
@@ -144,7 +141,7 @@ async function libraryOf(
   return { library: config, problems };
 }
 
-/** The library without the roots of other agents, which a query over all agents has added. */
+/** Returns the library without the roots of other agents. A query over all agents has added those roots. */
 function ownOf(library: LibraryConfig): LibraryConfig {
   if (library.dataPath === undefined || typeof library.dataPath === "string") return library;
   const own = library.dataPath.filter((root) => sourceOfRoot(root) === "claude-code");
@@ -217,7 +214,7 @@ function conversation(file: DataFile): readonly Row[] {
   readLines(file.path, {
     line: ({ line, value }) => {
       projectPath ??= value["cwd"];
-      // The session id in the line takes precedence: a forked or resumed file contains lines of other sessions.
+      // The session id in the line takes precedence, because a forked or resumed file contains lines of other sessions.
       const session_id = text(value["sessionId"]) ?? file.sessionId;
       rows.push({ ...place, line_number: line, session_id, ...fieldsOf(value) });
     },
@@ -269,10 +266,10 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
   };
 }
 
-/** How `agent_data` reports a line that it cannot read. */
+/** Returns the error that `agent_data` reports for an unreadable line. */
 const parseError = (message: string): string => `Parse error: ${message}`;
 
-/** The items sorted by file. The history library returns the newest first. */
+/** Sorts the items by file, because the history library returns the newest item first. */
 function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
   return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }

@@ -1,4 +1,4 @@
-/** The rows of Claude Code's small files (everything but transcripts), read by the history library. */
+/** Reads the rows of Claude Code's small files (all files except transcripts) with the history library. */
 import { readFileSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import {
@@ -46,7 +46,7 @@ function sessionRow(session: SessionSummary): Readonly<Record<keyof typeof SESSI
     last_activity_at: session.lastActivityAt,
     message_count: session.messageCount,
     agent_count: session.agentIds.length,
-    // The version is an empty text if no line has one.
+    // The version is an empty text if no line has a version.
     version: session.version || null,
     git_branch: session.gitBranch,
     size_bytes: session.sizeBytes,
@@ -182,7 +182,7 @@ const SOURCES: Readonly<Record<SmallTable, Source>> = {
   },
   "skein.agent_metas": {
     columns: { file: "VARCHAR", meta: "JSON" },
-    // This function is asynchronous, so that an error is a rejection, as it is for the other tables.
+    // This function is asynchronous, so that its errors are rejections like the errors of the other functions.
     rows: async (library) =>
       discover(library)
         .files.filter(({ kind }) => kind === "agent")
@@ -200,7 +200,10 @@ async function sessionsOf(library: LibraryConfig): Promise<readonly SessionSumma
   return (await listSessions({ ...library, ...all })).data;
 }
 
-/** Replaces the rows of a table. Without Claude Code on this machine there are no rows. A given directory must exist. */
+/**
+ * Replaces the rows of a table. If Claude Code has no data on this machine, the table is empty. Throws if a given directory
+ * does not exist.
+ */
 export async function loadSmallTable(
   connection: DuckDBConnection,
   table: SmallTable,

@@ -1,8 +1,8 @@
 /**
- * The lines of some files, read and parsed once, from which all pieces of the copy are made.
+ * The lines of some files. They are read and parsed once, and all pieces of the copy are made from them.
  *
- * They are a table in a separate database, because its row groups can be small there: DuckDB gives each thread one row group
- * at a time, and a batch has fewer rows than a row group of the usual size.
+ * The lines are a table in a separate database, because row groups can be small in this database. DuckDB gives each thread one
+ * row group at a time, and a batch has fewer rows than a row group of the usual size.
  */
 import { FILE_LINES, LINE_FIELDS, REPAIRED_LINES, USAGE } from "./scan.ts";
 
@@ -37,11 +37,11 @@ export const ATTACH_BATCH = "ATTACH ':memory:' AS skein_batch (ROW_GROUP_SIZE 20
 const FIELDS = `${LINE_FIELDS}, json_transform(s.message, '${SAID}') AS said`;
 
 /**
- * Fills the table with the lines of the current files, whose bad lines must be known.
+ * Fills the table with the lines of the current files. The bad lines of these files must be known.
  *
- * A file that fits into one buffer of the reader is read by one thread, which adds its rows in order. The lines then have the
- * order of the rows in the table, and two threads can read different files. A larger file would be read by both threads in
- * mixed order. So its lines are numbered while they are read, which allows only one thread.
+ * One thread reads a file that fits into one buffer of the reader, and adds the rows in order. So rows have the order of the
+ * lines, and two threads can read different files. Two threads would read a larger file in mixed order. So its lines are
+ * numbered while one thread reads them.
  */
 export const readBatch = ({ isBuffered }: { readonly isBuffered: boolean }): string => `
 SET preserve_insertion_order = ${!isBuffered};
@@ -52,7 +52,7 @@ SET preserve_insertion_order = true;
 INSERT INTO ${LINES} SELECT place, NULL, line, ${FIELDS} FROM ${REPAIRED_LINES};
 `;
 
-/** The tables from which the pieces are taken. They need the table of lines. */
+/** The sources of the pieces. These views need the table of lines. */
 export const BATCH_VIEWS = `
 CREATE OR REPLACE VIEW ${BATCH_ROWS} AS
 SELECT * EXCLUDE (row, repaired_line, first), coalesce(repaired_line, coalesce(row, l.rowid) - first + 1) AS line

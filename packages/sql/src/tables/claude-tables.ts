@@ -1,8 +1,8 @@
-/** The tables of the schemas `claude` and `history`: the data of agents in the form that most queries need. */
+/** The tables of the schemas `claude` and `history`. They show the data of agents in the form that most queries need. */
 import { responses } from "./requests.ts";
 import type { ViewPlace } from "./view-place.ts";
 
-/** The views over Claude Code's own files only. */
+/** Views over only the files of Claude Code. */
 const CLAUDE: ViewPlace = { schema: "claude", files: "skein.claude_files", source: "" };
 /** The views over the files of every agent. */
 const HISTORY: ViewPlace = { schema: "history", files: "skein.files", source: "f.source, " };
@@ -75,7 +75,7 @@ SELECT f.session_id, f.project_path, v.path, v.version, v.backup_file_name, v.ba
 FROM skein.file_version v JOIN skein.claude_files f USING (place);
 `;
 
-/** These views are made only for a query that names them: DuckDB binds a view when it is created, which takes time. */
+/** These views are made only for a query that names them, because DuckDB needs time to bind a new view. */
 export const HISTORY_TABLES = `CREATE SCHEMA history;
 ${transcriptViews(HISTORY)}
 CREATE TABLE history.sessions (

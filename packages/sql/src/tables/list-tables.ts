@@ -3,13 +3,16 @@ import { TABLE_DOCS, columnDoc } from "./table-docs.ts";
 import type { Column } from "../answer/values.ts";
 
 export interface Table {
-  /** The name with its schema: `claude.responses`. Tables of the schema `main` are named without it: `claude_plans`. */
+  /**
+   * The name with its schema, such as `claude.responses`. Tables of the schema `main` have no schema in their name, such as
+   * `claude_plans`.
+   */
   readonly name: string;
   readonly about: string;
   readonly columns: readonly (Column & { readonly about: string })[];
 }
 
-/** Every documented table with its columns in the database. */
+/** Lists all documented tables with their columns in the database. */
 export async function listTables(connection: DuckDBConnection): Promise<readonly Table[]> {
   const reader = await connection.runAndReadAll(
     "SELECT schema_name || '.' || table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal AND database_name = 'memory' ORDER BY table_oid, column_index",

@@ -1,32 +1,32 @@
 /**
- * The pieces from which the tables are composed: rows that can be computed from one transcript alone.
+ * The pieces from which the tables are composed. A piece has the rows that can be computed from one transcript alone.
  *
- * A piece is read from the files (by the query here) or from the cached copy (a table of the same name and columns). Both have
- * `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one thread can number lines.
- * Before a text is parsed it is searched for a word that it must contain. The word begins with a rare letter, because DuckDB
- * searches for the first letter first.
+ * A piece is read from the files (by the query here) or from the cached copy (a table with the same name and columns). Both
+ * have `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one thread can
+ * number lines. Before a text is parsed, DuckDB searches it for a word that it must contain. The word begins with a rare
+ * letter, because DuckDB searches for the first letter first.
  */
 import { BATCH_ANSWERS, BATCH_ROWS } from "./batch.ts";
 import { NO_REQUESTS, requests } from "./requests.ts";
 
-/** The sources of the lines in the queries of the pieces, and the parsed parts of a message. */
+/** Expressions for the lines and the parts of their messages, in the queries of the pieces. */
 interface Lines {
   /** The table of lines. */
   readonly rows: string;
-  /** The table of lines with the fields from which a cost is computed. */
+  /** The table of lines with the fields for the cost of a call. */
   readonly answers: string;
-  /** The message of a line as a structure that has at least these fields. */
+  /** Returns the message of a line as a structure with at least these fields. */
   said(shape: string): string;
-  /** A field of the message as text, and as JSON. */
+  /** Returns a field of the message as text. */
   text(field: string): string;
   json(field: string): string;
-  /** The text of a tool's result: of the block `b`, number `i` of the message. */
+  /** The text of the tool result in block `b`, which is the block with the number `i`. */
   readonly result: string;
   /** The text of the message. */
   readonly messageText: string;
 }
 
-/** The lines of files. A query only parses the parts that it needs. */
+/** Reads lines from files. A query parses only the parts of a line that it needs. */
 const SCANNED: Lines = {
   rows: "scan.rows",
   answers: "scan.answers",
@@ -38,7 +38,7 @@ const SCANNED: Lines = {
   messageText: "skein.text_of(json_extract(message, '$.content'))",
 };
 
-/** Lines of a batch, whose messages are parsed once for all pieces. */
+/** Reads lines from a batch, where each message is parsed once for all pieces. */
 const BATCHED: Lines = {
   rows: BATCH_ROWS,
   answers: BATCH_ANSWERS,
@@ -64,7 +64,7 @@ const CALLS = JSON.stringify({
   model: "VARCHAR",
   content: [{ type: "VARCHAR", id: "VARCHAR", name: "VARCHAR", input: "JSON" }],
 });
-/** The blocks of results without their content, which is long and needed by few queries. */
+/** The blocks of tool results without their content, because the content is long and few queries need it. */
 const RESULTS = JSON.stringify({ content: [{ type: "VARCHAR", tool_use_id: "VARCHAR", is_error: "VARCHAR" }] });
 
 const conversation = (lines: Lines): string => `
@@ -79,9 +79,9 @@ SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
 FROM (SELECT *, blocks[1] AS block FROM (SELECT *, ${lines.said(CONTENT)}.content AS blocks FROM ${lines.rows}))`;
 
 /**
- * Claude Code writes one line for each block of an answer. The lines of one answer are one message; every other line is a message.
- * All lines are grouped in one step, in which each other line gets a random key. With two steps, DuckDB would materialize every
- * column of a step that is used twice.
+ * Claude Code writes one line for each block of an answer. All lines of an answer become one message, and any other line
+ * becomes one message. One step groups all lines, so lines outside of answers get a random key. With two steps, DuckDB would
+ * materialize every column of a step that is used twice.
  */
 const message = (lines: Lines): string => `
 WITH spoken AS (
@@ -116,8 +116,8 @@ SELECT place, min(line) AS line, min(role) AS role, min(message_id) AS message_i
 FROM (SELECT *, coalesce(message_id, gen_random_uuid()::VARCHAR) AS key FROM parts) GROUP BY place, key`;
 
 /**
- * Copies of a line in the same file are one call; some versions wrote every line twice. Copies differ only in their line number,
- * so their order matters only if line numbers are selected.
+ * Copies of a line in the same file are one call, because some versions wrote every line twice. Copies differ only in the line
+ * number, so their order matters only if line numbers are selected.
  */
 const toolCall = (lines: Lines, order: string): string => `
 WITH calls AS (
@@ -165,7 +165,10 @@ FROM (
     THEN CASE WHEN contains(tool_use_result::VARCHAR, 'Id"') THEN json_type(tool_use_result, '$.agentId') = 'VARCHAR' END END
 ) WHERE b.type = 'tool_result' GROUP BY ALL`;
 
-/** Snapshots repeat every file at every message. Here each version of a file is one row, with the message that first names it. */
+/**
+ * Snapshots repeat every file at every message. This piece has one row for each version of a file, with the first message of
+ * the version.
+ */
 const fileVersion = (lines: Lines): string => `
 WITH named AS (
   SELECT place, line, coalesce(json_extract_string(snapshot, '$.messageId'), snapshot_message_id) AS message_uuid,
@@ -184,8 +187,8 @@ SELECT place, min(line) AS line, path, TRY_CAST(json_extract_string(backup, '$.v
 FROM versions GROUP BY place, path, version, backup_file_name`;
 
 /**
- * The pieces by name: the view `scan.<name>` reads the files, the copy has a table of that name, and `skein.<name>` is the
- * union of both.
+ * Returns the queries of the pieces by name. The view `scan.<name>` reads the files, the copy has a table `<name>`, and
+ * `skein.<name>` is the union of both.
  */
 function pieces(lines: Lines, { numbered }: { readonly numbered: boolean }) {
   return {
@@ -199,7 +202,7 @@ function pieces(lines: Lines, { numbered }: { readonly numbered: boolean }) {
   } as const satisfies Readonly<Record<string, string>>;
 }
 
-/** The queries of the pieces with numbered lines, which fill the copy: for files in place, and for a batch. */
+/** The queries that fill the copy, with numbered lines. `PIECES` reads files in place, `BATCH_PIECES` reads a batch. */
 export const PIECES = pieces(SCANNED, { numbered: true });
 export const BATCH_PIECES = pieces(BATCHED, { numbered: true });
 
@@ -236,8 +239,8 @@ export function scanPieces(form: { readonly numbered: boolean }): string {
 export const SCAN = "scan";
 
 /**
- * The views that all tables read: each piece from every schema that has rows. Another source of rows is added here, as a
- * schema with a table or view for each piece.
+ * Returns the views that all tables read. Each view joins one piece of all schemas with rows. To add a source, add a schema
+ * with a table or view for each piece.
  */
 export function pieceViews({ schemas }: { readonly schemas: readonly string[] }): string {
   const views = PIECE_NAMES.map((name) => {
@@ -246,7 +249,7 @@ export function pieceViews({ schemas }: { readonly schemas: readonly string[] })
   });
   const [copy, ...others] = schemas;
   const isCopyAlone = copy !== undefined && copy !== SCAN && others.length === 0;
-  // A copy knows which calls are in several of its files. If it has all files, the other calls need not be compared.
+  // A copy knows the calls that occur in several of its files. If the copy has all files, only these calls must be compared.
   const single = isCopyAlone
     ? [
         `CREATE OR REPLACE VIEW skein.request AS SELECT * FROM ${copy}.request WHERE id IN (SELECT id FROM ${copy}.repeated);`,

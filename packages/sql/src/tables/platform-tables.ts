@@ -1,7 +1,7 @@
 /**
- * The platform's sessions: the schema `platform` has the tables of the platform API, `agent` the agent tables, `api` those of the
- * Claude API, with the columns of the stores' own views. Rows are read through the store's port, which works for every store:
- * DuckDB's readers of SQLite and PostgreSQL would have to be downloaded.
+ * The tables of the platform's sessions, with the columns of the stores' views: schema `platform` for the platform API, `agent`
+ * for the agent tables, `api` for the Claude API. Rows are read through the store's port, because DuckDB would have to download
+ * its readers of SQLite and PostgreSQL.
  */
 export const PLATFORM_COLUMNS = {
   "platform.agents": {
@@ -126,7 +126,8 @@ export const PLATFORM_COLUMNS = {
     messages_count: "INTEGER",
     estimated_tokens: "INTEGER",
     duration_ms: "BIGINT",
-    // What the model was shown: the summary of earlier messages, then a range of the transcript without the messages left out.
+    // The messages that the model saw: first a summary of earlier messages, then a range of the transcript without some
+    // left-out messages.
     shown_first: "JSON[]",
     shown_from: "INTEGER",
     shown_until: "INTEGER",

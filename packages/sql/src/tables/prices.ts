@@ -1,4 +1,4 @@
-/** The price table in SQL: the rates of a model, and the cost of a call. A test compares it with `priceCall`. */
+/** The price table in SQL: the rates of a model, and the cost of a call. A test compares this cost with `priceCall`. */
 import { SUM } from "@skein/history/sources";
 import {
   MODEL_NAME,
@@ -16,7 +16,7 @@ const row = (name: string, { prices, long_context, fast_percent = 100, regional_
   `'${name}': {short: ${rates(prices)}, long: ${rates(long_context?.prices ?? prices)}, ` +
   `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`;
 
-/** The name of a family, and each other name of it. */
+/** The names of each family of models. */
 const named = PRICES.flatMap((price) => [
   { name: price.family, price },
   ...PRICE_ALIASES.flatMap(([name, family]) => (family === price.family ? [{ name, price }] : [])),
@@ -27,25 +27,25 @@ const rows = named.flatMap(({ name, price }) => [
   ...(price.earlier ?? []).map(({ until, price: before }) => row(`${name} until ${until}`, before)),
 ]);
 
-/** Chooses the row of prices for a call: until a price changed, the row of the earlier price applies. */
+/** Chooses the row of prices for a call. A call before a change of the price gets the row of the earlier price. */
 const dated = named.flatMap(({ name, price }) =>
   (price.earlier ?? []).map(
     ({ until }) => `WHEN family = '${name}' AND at_ms < ${Date.parse(until)} THEN '${name} until ${until}'`,
   ),
 );
 
-/** In DuckDB the groups of the pattern have numbers: first the region, then the family. */
+/** The pattern with numbered groups for DuckDB: the region is group 1 and the family is group 2. */
 const NAME = MODEL_NAME.source.replaceAll(/\?<\w+>/g, "");
 
-/** Replaces a dot between digits with a dash. Done twice, because matches do not overlap. */
+/** Replaces dots between digits with dashes. Runs twice, because the matches of one run do not overlap. */
 const dashed = (text: string): string =>
   [1, 2].reduce((inner) => `regexp_replace(${inner}, '(\\d)\\.(\\d)', '\\1-\\2', 'g')`, text);
 
-/** The scaled rate is first rounded to an integer, so that its product with the tokens is exact. */
+/** Rounds the scaled rate to an integer first, so that its product with the tokens is exact. */
 const rate = (name: string): string =>
   `round(if(is_long, rates.long.${name}, rates.short.${name}) * if(fast, rates.fast, 100) * rates.percent / 10000)::HUGEINT`;
 
-/** The prices are a variable, so that DuckDB parses them once instead of for every view that uses them. */
+/** The prices are a variable, so that DuckDB parses them once for all views. */
 export const PRICES_SQL = `
 SET VARIABLE skein_prices = MAP {${rows.join(", ")}};
 CREATE MACRO skein.dated_family(family, at_ms) AS CASE ${dated.join(" ")} ELSE family END;
@@ -58,8 +58,9 @@ CREATE MACRO skein.rates(model, at_ms) AS skein.family_rates(regexp_extract(
 `;
 
 /**
- * Adds the exact cost as `picos` (pico-dollars) to rows with the columns `rates`, `input`, `output`, `cache_write`, `cache_read`, `write_5m`,
- * `write_1h`, `searches`, `fast` and `id`. A sum of several calls is priced as short calls. The split of cache writes by lifetime is used only if its parts add up to `cache_write`.
+ * Adds the exact cost as `picos` (pico-dollars) to rows with the columns `rates`, `input`, `output`, `cache_write`,
+ * `cache_read`, `write_5m`, `write_1h`, `searches`, `fast` and `id`. The sum of several calls has the price of short calls.
+ * Cache writes are split by lifetime only if the two parts add up to `cache_write`.
  */
 export function priced(rows: string): string {
   return `

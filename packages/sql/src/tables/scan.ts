@@ -1,21 +1,21 @@
 /**
  * The views with which DuckDB reads transcripts in place, line by line.
  *
- * `scan.rows` has the fields of the lines that have a type, `scan.answers` the fields from which a cost is computed,
- * `scan.objects` every line as JSON. The lines that only JavaScript can read (`scan.repaired`) are added: DuckDB cannot
- * read a line with a lone surrogate, with a byte that is not UTF-8, or with two records. Reasons: decision 070.
+ * `scan.rows` has the fields of lines with a type. `scan.answers` has the fields for the cost of a call. `scan.objects` has
+ * every line as JSON. DuckDB cannot read a line with a lone surrogate, with a byte that is not UTF-8, or with two records.
+ * JavaScript reads these lines, and `scan.repaired` adds them. Reasons: decision 070.
  */
 
-/** DuckDB's default limit. Its buffers are twice as large, for each scan and thread. Longer lines are read with their texts cut. */
+/** DuckDB's default limit for a line. Buffers are twice as large for each scan and thread. The texts of longer lines are cut. */
 export const MOST_LINE_BYTES = 16 * 2 ** 20;
 
-/** The reader's limit, with room for the byte order mark, the line feed, and what it reads beyond the line. */
+/**
+ * The reader's limit for a line. The extra bytes are for the byte order mark, the line feed and the bytes that the reader reads
+ * after the line.
+ */
 export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 1024};`;
 
-/**
- * The reader skips bad lines only if they are known. Otherwise it fails on them, because skipping them silently would lose
- * data.
- */
+/** The reader skips only known bad lines. It fails on other bad lines, because skipping them silently would lose data. */
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 
@@ -52,9 +52,8 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
 };
 
 /**
- * The fields of an answer from which its cost is computed. As structures they are parsed together with the line; as
- * JSON they would be parsed twice, with all their content. A value that does not fit its type is NULL, as in
- * `json_transform`.
+ * The fields for the cost of an answer. As structures they are parsed together with the line. As JSON they would be parsed
+ * twice with all their content. A value that does not fit its type is NULL, as in `json_transform`.
  */
 export const USAGE = {
   input_tokens: "BIGINT",
@@ -82,7 +81,7 @@ const INNER_LINE = { uuid: "VARCHAR", timestamp: "VARCHAR", requestId: "VARCHAR"
 
 type Shape = string | { readonly [field: string]: Shape };
 
-/** A shape as a DuckDB type. */
+/** Returns a shape as a DuckDB type. */
 function typeOf(shape: Shape): string {
   if (typeof shape === "string") return shape;
   const fields = Object.entries(shape).map(([field, inner]) => `"${field}" ${typeOf(inner)}`);
@@ -96,13 +95,13 @@ export const LINE_FIELDS = Object.entries(FIELDS)
   .join(", ");
 const names = Object.values(FIELDS).map(([name]) => name);
 
-/** A field that no line has. It replaces the line number in views that do not number lines. */
+/** A field that no line has. It replaces the line number in views without line numbers. */
 export const NO_LINE = "skein_line";
 
-/** The lines of the files, each as `s`. */
+/** The lines of the files. Queries call a line `s`. */
 export const FILE_LINES = `read_ndjson(getvariable('skein_files'), columns = {${columns.join(", ")}, '${NO_LINE}': 'BIGINT'}, records = 'true', ${READ}) s`;
 
-/** The lines that JavaScript read, each as `s`. */
+/** The lines that JavaScript read. Queries call a line `s`. */
 export const REPAIRED_LINES = `(SELECT place, line, json_transform(json, '${JSON.stringify(
   Object.fromEntries(Object.entries(FIELDS).map(([field, [, type]]) => [field, type])),
 )}') AS s FROM scan.repaired)`;
@@ -120,9 +119,9 @@ CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 `;
 
 /**
- * The reader does not number lines, but it keeps their order, so `row_number()` gives the numbers. That allows only one thread, so
- * there are two forms. Without numbers, `line` is `NO_LINE`: if DuckDB's plan of a statement contains it, the statement needs the
- * numbers.
+ * Makes the view `scan.rows` with or without line numbers. The reader does not number lines, but keeps their order, so
+ * `row_number()` gives the numbers. That allows only one thread. In the form without numbers, `line` is `NO_LINE`. If DuckDB's
+ * plan of a statement contains `NO_LINE`, the statement needs the numbers.
  */
 export function scanRows(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -139,9 +138,8 @@ SELECT place, line, ${LINE_FIELDS} FROM ${REPAIRED_LINES} WHERE s.type IS NOT NU
 }
 
 /**
- * Lines with the fields from which a cost is computed. This reader always skips bad lines, because otherwise it would
- * fail on every structure of another form. A line that it cannot read has no type: check that first, with
- * `skein.is_void`.
+ * Makes a view of lines with the fields for the cost of a call. Its reader always skips bad lines, because it would fail on any
+ * structure with another form. An unreadable line has no type, so check the type first with `skein.is_void`.
  */
 export function scanAnswers(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -170,7 +168,7 @@ function numbers({ numbered }: { readonly numbered: boolean }) {
     : { number: `, s.${NO_LINE}`, line: NO_LINE, join: "" };
 }
 
-/** Every line of every file, including files in the copy. A line that is JSON but not an object counts as damage. */
+/** All lines of all files, even of files in the copy. JSON lines that are not objects count as damage. */
 export const OBJECTS = `
 CREATE VIEW scan.objects AS
 SELECT f.file_id, o.n - f.first_line AS line, o.json
@@ -213,8 +211,8 @@ END;
 `;
 
 /**
- * Counts the rows of some files, and those that are not objects or cannot be read. A row that DuckDB has read is JSON, so its
- * first character shows whether it is an object. Parsing it again would hold it in memory twice.
+ * Counts the rows of some files, and the rows that are not readable objects. A row that DuckDB has read is JSON, so its first
+ * character shows whether it is an object. Parsing the row again would hold it in memory twice.
  */
 export const COUNT_ROWS = `
 SELECT file_index::BIGINT AS place, count(*) AS total, max(strlen(json)) AS longest,

@@ -1,8 +1,8 @@
-/** Where the views are made, and from which files. */
+/** The schema of some views, and the files that they read. */
 export interface ViewPlace {
   readonly schema: "claude" | "history";
   /** The table with the files. */
   readonly files: string;
-  /** A column that comes before the others, with its comma, or an empty text. */
+  /** The first column with its comma, or an empty text. */
   readonly source: string;
 }

@@ -1,4 +1,4 @@
-/** Counts the rows that DuckDB sees in each transcript, finds the longest, and checks whether DuckDB can read all of them. */
+/** Counts the rows of each transcript, finds the longest row, and checks whether DuckDB can read all rows. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { DataFile } from "@skein/history/discover";
 import type { RowCount } from "./file-details.ts";

@@ -9,14 +9,14 @@ export interface DamagedLine {
 }
 
 /**
- * All objects of damaged lines are in memory at the same time. If a line's objects are longer than this as JSON, their
- * texts are cut.
+ * The most characters of a line's objects as JSON. The texts of larger objects are cut, because all objects of damaged lines
+ * are in memory at the same time.
  */
 const MOST_CHARACTERS = 2 ** 18;
-/** How many characters of a text are kept when it is cut. */
+/** The most characters of a cut text. */
 const MOST_TEXT = 2 ** 14;
 
-/** The lines that DuckDB cannot read, with their numbers. Blank lines are not counted. */
+/** Returns the lines that DuckDB cannot read, with their numbers. Blank lines are not counted. */
 export function damagedLines(path: string): readonly DamagedLine[] {
   const found: DamagedLine[] = [];
   let number = 0;

@@ -1,4 +1,4 @@
-/** What must be known about a transcript before it is scanned. Stored in Skein's cache folder until the file changes. */
+/** The details of a transcript that must be known before it is scanned. They are stored in Skein's cache folder until the file changes. */
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "@skein/history";
@@ -10,7 +10,7 @@ export interface FileStamp {
   readonly inode: number;
 }
 
-/** What the first lines of a file contain. */
+/** The data in the first lines of a file. */
 export interface FileHead {
   readonly cwd: string | null;
   readonly sessionId: string | null;
@@ -21,7 +21,7 @@ export interface RowCount {
   readonly rows: number;
   /** Whether the file has lines that DuckDB cannot read. */
   readonly isDamaged: boolean;
-  /** Whether the file has lines that are too long for DuckDB. It is then read with long texts cut. */
+  /** Whether the file has lines that are too long for DuckDB. DuckDB reads such a file with cut texts. */
   readonly isLong: boolean;
   /** The length in bytes of the longest line that DuckDB can read. */
   readonly longest: number;
@@ -36,10 +36,10 @@ export function isSame(known: FileStamp | undefined, { size, mtimeMs, inode }: D
 /** 2 KiB are nearly always enough. The rest of the head is read only if a file starts with long lines. */
 const FIRST_BYTES = 2048;
 const HEAD_BYTES = 65_536;
-/** One buffer for all files, because thousands of them are read one after the other. */
+/** One buffer for all files, because thousands of files are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(HEAD_BYTES);
 
-/** The working directory and the session in the first lines. The name of the folder cannot be decoded to a path. */
+/** Returns the working directory and the session in the first lines. The name of the folder cannot be decoded to a path. */
 export function headOf(path: string): FileHead {
   const fd = openSync(path, "r");
   try {
@@ -64,7 +64,7 @@ function firstText(text: string, key: string): string | null {
   }
 }
 
-/** Increase it when the shape of the cached details changes. */
+/** The version of the cached details. Increase it when their shape changes. */
 const VERSION = 4;
 
 export interface FileCache {
@@ -73,7 +73,7 @@ export interface FileCache {
   save(): void;
 }
 
-/** Without a folder, details are kept in memory only. */
+/** Opens the cache of details. Without a folder, the details are only in memory. */
 export function openFileCache(folder: string | null): FileCache {
   const path = folder === null ? null : join(folder, `files-${VERSION}.json`);
   const known = new Map<string, FileDetails>(path === null ? [] : read(path));

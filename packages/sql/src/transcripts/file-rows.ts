@@ -22,7 +22,7 @@ export const FILE_COLUMNS = {
   source: "VARCHAR",
 };
 
-/** The rows of `skein.files`. Only the scanned files at the wanted places are read; null reads all. */
+/** Returns the rows of `skein.files`. Reads only the scanned files at the wanted places, or all files if `wanted` is null. */
 export function fileRows({ known }: Files, wanted: ReadonlySet<number> | null): Rows {
   const projects = sessionProjects(known);
   let place = 0;
@@ -57,7 +57,7 @@ export function fileRows({ known }: Files, wanted: ReadonlySet<number> | null): 
   });
 }
 
-/** The working directory of each session, which is also the project of its subagents. */
+/** Returns the working directory of each session. It is also the project of the session's subagents. */
 function sessionProjects(known: readonly KnownFile[]): ReadonlyMap<string, string> {
   const projects = new Map<string, string>();
   for (const { file, head } of known)

@@ -1,4 +1,4 @@
-/** The transcripts that exist, and what is known about each before it is scanned. A `Files` value never changes. */
+/** Lists the existing transcripts with the details that are known before a scan. A `Files` value never changes. */
 import { accessSync, constants } from "node:fs";
 import type { DataFile } from "@skein/history/discover";
 import type { Copy, CopiedFile } from "../copy/read-copy.ts";
@@ -7,9 +7,12 @@ import type { FoundFiles } from "./find-files.ts";
 
 /** The transcripts as they were at one moment. */
 export interface Files {
-  /** A fingerprint that differs as soon as a file or the copy has changed. */
+  /** A fingerprint that changes if a file or the copy changes. */
   readonly stamp: string;
-  /** The file that is being written comes last: when it grows, no line of another file gets a wrong number. */
+  /**
+   * The files by time of change. The file that is being written comes last, so its growth does not change the line numbers of
+   * other files.
+   */
   readonly known: readonly KnownFile[];
   readonly unread: readonly UnreadFile[];
 }
@@ -19,7 +22,7 @@ export interface KnownFile {
   readonly head: FileHead;
   /** Undefined until the rows are counted. */
   readonly count: RowCount | undefined;
-  /** Undefined if the copy does not have the current content of the file. The file is then scanned in place. */
+  /** Undefined if the copy does not have the current content of the file. In this case the file is scanned in place. */
   readonly copied: CopiedFile | undefined;
 }
 
@@ -35,7 +38,7 @@ export function stampOf({ files, skipped }: FoundFiles, copy: Copy | null): stri
   return [copy?.stamp, ...each, ...skipped.map(({ path }) => path)].join("\n");
 }
 
-/** Reads the details of each file that neither the copy nor the cache has. */
+/** Returns the files with their details. Reads the beginning of a file only if neither the copy nor the cache has its details. */
 export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache): Files {
   const unreadable: UnreadFile[] = [];
   const known = found.files
@@ -59,10 +62,7 @@ export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache
   return { stamp: stampOf(found, copy), known, unread: [...unreadable, ...skipped] };
 }
 
-/**
- * The files that are read in place, because the copy does not have them. A file's place in this list is its `place` in the
- * tables.
- */
+/** Returns the files that are read in place, because the copy does not have them. The index in this list is the `place` in the tables. */
 export function scannedFiles({ known }: Files): readonly KnownFile[] {
   return known.filter(({ copied }) => !copied);
 }
@@ -71,15 +71,12 @@ export function scannedBytes(files: Files): number {
   return scannedFiles(files).reduce((sum, { file }) => sum + file.size, 0);
 }
 
-/** Whether lines can be numbered and damage is known. */
+/** Whether all rows are counted, so that lines can be numbered and damage is known. */
 export function isCounted({ known }: Files): boolean {
   return known.every(({ count }) => count);
 }
 
-/**
- * Whether line numbers that were assigned for `before` are still correct: every scanned file is unchanged, or is the last
- * one and has only grown.
- */
+/** Whether the line numbers of `before` are still correct. Every scanned file must be unchanged, but the last file may have grown. */
 export function areNumbersRight(before: Files, now: Files): boolean {
   const files = new Map(now.known.map(({ file }) => [file.path, file]));
   return scannedFiles(before).every(({ file }, at, { length }) => {

@@ -2,7 +2,7 @@ import { type Discovered, type LibraryConfig, discover, isCurrent, isDataNotFoun
 
 export type FoundFiles = Pick<Discovered, "files" | "skipped">;
 
-/** Returns the transcripts that exist now. Folders are read again only if something has changed. */
+/** Returns a function that finds the existing transcripts. It reads folders again only if something has changed. */
 export function createFileFinder(library: LibraryConfig): () => FoundFiles {
   let last: Discovered | undefined;
   return () => {
@@ -12,8 +12,8 @@ export function createFileFinder(library: LibraryConfig): () => FoundFiles {
 }
 
 /**
- * The transcripts. Undefined if Claude Code is not on this machine: the platform's tables still work, but a statement that
- * names a table of Claude Code fails (`checkRoots`). A given directory must exist.
+ * Returns the transcripts, or undefined without Claude Code on this machine. In this case the platform's tables work, and
+ * `checkRoots` rejects statements with tables of Claude Code. Throws if a given directory does not exist.
  */
 function found(library: LibraryConfig): Discovered | undefined {
   try {

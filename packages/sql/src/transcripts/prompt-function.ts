@@ -1,7 +1,10 @@
 import { DuckDBScalarFunction, VARCHAR } from "@duckdb/node-api";
 import { humanPrompt } from "@skein/history/format";
 
-/** The SQL function `skein_prompt(message)`: what a person typed in a user message, by the rule of the history library; NULL if nothing. */
+/**
+ * Creates the SQL function `skein_prompt(message)`. It returns the text that a person typed in a user message, by the rule of
+ * the history library, or NULL.
+ */
 export function promptFunction(): DuckDBScalarFunction {
   return DuckDBScalarFunction.create({
     name: "skein_prompt",

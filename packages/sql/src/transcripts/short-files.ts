@@ -4,18 +4,18 @@ import type { DataFile } from "@skein/history/discover";
 import { type FileStamp, isSame } from "./file-details.ts";
 import { longLines, writeShortened } from "./shorten-lines.ts";
 
-/** The file that is read instead of a transcript with lines that are too long. */
+/** A copy of a transcript with shortened lines. DuckDB reads this copy if lines of the transcript are too long. */
 interface ShortFile {
   readonly path: string;
   readonly damage: readonly { readonly line: number; readonly kind: string; readonly message: string }[];
 }
 
 export interface ShortFiles {
-  /** Undefined if the file has no such lines. */
+  /** Returns undefined if the file has no line that is too long. */
   of(file: DataFile): ShortFile | undefined;
 }
 
-/** Short files are made when they are first needed, in a folder that the caller removes. */
+/** Makes short files when they are first needed. The caller removes the folder. */
 export function createShortFiles(folder: string, most: number): ShortFiles {
   const known = new Map<string, FileStamp & { readonly short: ShortFile | undefined }>();
   let count = 0;
@@ -47,7 +47,7 @@ export function createShortFiles(folder: string, most: number): ShortFiles {
       }));
       return { path: target, damage };
     } catch {
-      // The file was deleted or is not readable. Reading the file itself reports that.
+      // The file was deleted or is not readable. DuckDB reports this when it reads the transcript.
       return undefined;
     }
   }

@@ -1,25 +1,28 @@
 /**
- * Shortens lines that are too long for DuckDB. Its reader holds each line in memory, in every thread, and parsing needs several
- * times as much. So a transcript with such lines is read through another file, in which their long texts are cut; all other
- * bytes are the same. It is written in blocks, because a line may not fit into memory.
+ * Shortens lines that are too long for DuckDB. Its reader holds each line in memory in every thread, and parsing needs several
+ * times as much. So DuckDB reads another file, where the long texts of these lines are cut and all other bytes are unchanged.
+ * The file is written in blocks, because a line may not fit into memory.
  */
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 
 export interface LongLine {
-  /** From 1; blank lines are not counted. */
+  /** The number of the line, from 1. Blank lines are not counted. */
   readonly line: number;
-  /** Its place in the file in bytes, without the line feed. */
+  /** The bytes of the line in the file, without the line feed. */
   readonly start: number;
   readonly end: number;
 }
 
-/** How many bytes of a long text are kept. */
+/** The most bytes of a cut text. */
 const MOST_TEXT_BYTES = 2 ** 20;
-/** How many bytes are kept of a line that is still too long. The line is then not valid JSON, and is reported as damage. */
+/**
+ * The bytes that are kept of a line that is too long even with cut texts. This beginning is not valid JSON, so it is reported
+ * as damage.
+ */
 const BEGINNING_BYTES = 1000;
 const BLOCK_BYTES = 2 ** 20;
 
-/** The lines with more than `most` bytes. */
+/** Returns the lines with more than `most` bytes. */
 export function longLines(path: string, most: number): readonly LongLine[] {
   const found: LongLine[] = [];
   let line = 0;
@@ -51,7 +54,7 @@ export function longLines(path: string, most: number): readonly LongLine[] {
   return found;
 }
 
-/** Writes the file with these lines shortened to at most `most` bytes each. */
+/** Copies the file to `target` and shortens the given lines to at most `most` bytes. */
 export function writeShortened(path: string, target: string, { lines, most }: Shortening): void {
   const from = openSync(path, "r");
   const to = openSync(target, "w", 0o600);
@@ -83,15 +86,15 @@ interface Shortening {
   readonly most: number;
 }
 
-/** Receives the bytes of a line in blocks, and passes them on without the ends of long texts. */
+/** Returns a function that receives the bytes of a line in blocks. It calls `give` with the bytes without the ends of long texts. */
 function createCutter(give: (bytes: Uint8Array) => void): (block: Uint8Array) => void {
   let isText = false;
   let isCut = false;
   let length = 0;
-  /** The state of an escape sequence: 5 means that its letter comes next; 4 to 1, how many digits of a \u are left; 0, none. */
+  /** The state of an escape sequence: 5 before its letter, 4 to 1 for the digits of a \u that are still to come, 0 outside. */
   let escape = 0;
   let unit = 0;
-  /** The first half of a surrogate pair was written, so the second must follow. */
+  /** Whether the first half of a surrogate pair was written, so that the second half must follow. */
   let isHalf = false;
 
   return (block) => {

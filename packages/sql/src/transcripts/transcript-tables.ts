@@ -1,4 +1,4 @@
-/** The tables and variables that the views over transcripts read: the list of files, and what JavaScript found in them. */
+/** The tables and variables that the views over transcripts read: the list of files, and the lines that JavaScript read. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
@@ -19,23 +19,23 @@ export interface TranscriptTablesDeps {
 }
 
 export interface TranscriptTables {
-  /** Replaces the content of all tables: all files are read, and there are no branches. */
+  /** Replaces the content of all tables. Afterwards all files are read, and no branches are shown. */
   replace(files: Files): Promise<void>;
-  /** Makes the views that read transcripts in place, unless they exist. */
+  /** Makes the views that read transcripts in place, if they do not exist. */
   makeScan(): Promise<void>;
-  /** Sets whether those views number lines. Does nothing while they do not exist. */
+  /** Sets whether the views of `makeScan` number lines. Does nothing before they exist. */
   number(numbered: boolean): Promise<void>;
   showBranches(files: Files): Promise<void>;
-  /** After this call, `scan.objects` has the lines themselves. */
+  /** Fills `scan.objects` with the JSON of the lines. */
   showLines(files: Files): Promise<void>;
-  /** Restricts the scan to files that match this condition; null reads all. */
+  /** Restricts the scan to files that match the condition. With null, all files are read. */
   restrict(files: Files, condition: string | null): Promise<void>;
 }
 
 export function createTranscriptTables({ connection, folder, shortFiles }: TranscriptTablesDeps): TranscriptTables {
   const emptyFile = join(folder, "empty.jsonl");
   writeFileSync(emptyFile, "");
-  /** Whether the views of the scan number lines; undefined while there are none. */
+  /** Whether the views of `makeScan` number lines. Undefined before they exist. */
   let isNumbered: boolean | undefined;
   let areBranchesShown = false;
   let areLinesShown = false;
@@ -93,7 +93,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
   }
 
   async function showFiles(files: Files, wanted: ReadonlySet<number> | null): Promise<void> {
-    // A file that is not wanted is read as an empty one, so that the other files keep their places.
+    // An empty file replaces each unwanted file, so that the other files keep their places.
     const paths = scannedFiles(files).map((each, at) => (wanted?.has(at) === false ? emptyFile : pathOf(each)));
     await setPaths("skein_files", paths);
     await loadRows(connection, "skein.files", FILE_COLUMNS, fileRows(files, wanted));
@@ -129,7 +129,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
     await loadRows(connection, `scan.${piece}`, READ_PIECES[piece], rows);
   }
 
-  /** DuckDB rejects an empty list of files, so the list gets one empty file. */
+  /** Sets a variable to a list of files. An empty list gets one empty file, because DuckDB rejects an empty list. */
   async function setPaths(variable: string, paths: readonly string[]): Promise<void> {
     const list = paths.length === 0 ? [emptyFile] : paths;
     await connection.run(`SET VARIABLE ${variable} = ${literals(list.map(plainPath))}`);
@@ -140,7 +140,7 @@ export function createTranscriptTables({ connection, folder, shortFiles }: Trans
     return new Set(reader.getRows().map(([place]) => Number(place)));
   }
 
-  /** The file that DuckDB reads for a transcript. */
+  /** Returns the path that DuckDB reads for a transcript. */
   function pathOf({ file, count }: KnownFile): string {
     return (count?.isLong === true ? shortFiles.of(file)?.path : undefined) ?? file.path;
   }

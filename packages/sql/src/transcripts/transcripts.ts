@@ -1,6 +1,6 @@
 /**
- * Brings the tables up to date with the transcripts. The rows of a file come from the copy if the copy has its current
- * content; every other file is scanned in place.
+ * Brings the tables up to date with the transcripts. If the copy has the current content of a file, its rows come from the
+ * copy. All other files are scanned in place.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { CopyPlace } from "../copy/copy-place.ts";
@@ -19,9 +19,9 @@ export interface TranscriptsDeps {
   readonly connection: DuckDBConnection;
   /** Finds the files that exist now. */
   find(): FoundFiles;
-  /** The folder that keeps details about files for later processes; null stores none. */
+  /** The folder with details about files for later processes. With null, no details are stored. */
   readonly cacheFolder: string | null;
-  /** The copy to read from; null reads every file in place. */
+  /** The copy of the transcripts. With null, every file is read in place. */
   readonly copy: CopyPlace | null;
   /** A folder for temporary files, which the caller removes. */
   readonly folder: string;
@@ -31,24 +31,24 @@ export interface TranscriptsDeps {
 /** How the transcripts are shown to one statement. */
 export interface TranscriptForm {
   /**
-   * `uncounted`: the reader fails on a line that it cannot read. `counted`: such lines are known and repaired, and the reader
-   * skips them. `numbered`: counted, and lines have numbers, which allows only one thread.
+   * With `uncounted`, the reader fails on an unreadable line. With `counted`, unreadable lines are known and repaired, and the
+   * reader skips them. With `numbered`, lines also have numbers, which allows only one thread.
    */
   readonly rows: "uncounted" | "counted" | "numbered";
   /** Whether `scan.branch` is filled. */
   readonly branches: boolean;
-  /** Whether `scan.objects` has the lines themselves. The copy does not contain them, so every file is read. */
+  /** Whether `scan.objects` has the JSON of the lines. The copy does not contain this JSON, so every file is read. */
   readonly lines: boolean;
-  /** A condition on `skein.files`: other files are not read. Null reads all. */
+  /** A condition on `skein.files`. Only files that match it are read. With null, all files are read. */
   readonly condition: string | null;
 }
 
 export interface Transcripts {
   /** Finds the files, and updates the tables if anything has changed. */
   refresh(): Promise<Files>;
-  /** Shows the files of the last refresh in this form. Returns the files with the counts that the form needed. */
+  /** Shows the files of the last refresh in the given form. Returns the files, with row counts if the form needs counts. */
   show(files: Files, form: TranscriptForm): Promise<Files>;
-  /** The files of the last refresh; undefined before the first. */
+  /** Returns the files of the last refresh, or undefined before the first refresh. */
   current(): Files | undefined;
 }
 
@@ -76,8 +76,8 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     },
 
     async show(files, { rows, branches, lines, condition }) {
-      if (files.stamp !== current?.stamp) throw new Error("These files are not those of the last refresh.");
-      // Counting comes first: it refills the tables, without branches and without the condition.
+      if (files.stamp !== current?.stamp) throw new Error("The files do not come from the last refresh.");
+      // Counting comes first, because it refills the tables without branches and without the condition.
       const shown = rows === "uncounted" ? files : await counted(files);
       current = shown;
       await tables.number(rows === "numbered");
@@ -90,7 +90,7 @@ export function createTranscripts(deps: TranscriptsDeps): Transcripts {
     current: () => current,
   };
 
-  /** Counts the rows of all files. Returns the files with their counts, and adds the found damage to the tables. */
+  /** Counts the rows of all files, and adds the found damage to the tables. Returns the files with their counts. */
   async function counted(files: Files): Promise<Files> {
     const fresh = files.known.filter(({ count }) => !count).map(({ file }) => file);
     if (fresh.length === 0) return files;
