@@ -25,14 +25,14 @@ export const ModelSettings = z.strictObject({
     .url({ protocol: /^https?$/, error: "Expected an http or https address." })
     .max(2000)
     .optional(),
-  /** The environment variable with the key. The key itself is not stored. */
+  /** The name of the environment variable that contains the key. Only this name is stored. */
   key_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")
     .optional(),
   /**
-   * The header with the key, for the adapter `anthropic`. Default: `authorization`, as `Bearer KEY`, which is what the
-   * official client sends. Some older servers only know `x-api-key`.
+   * The header for the key, for the adapter `anthropic`. Default: `authorization` with `Bearer KEY`, as in the official client. Some
+   * older servers support only `x-api-key`.
    */
   key_header: z.enum(["x-api-key", "authorization"]).optional(),
   /** The cloud region, for `bedrock` and `vertex`. */
@@ -51,7 +51,7 @@ export const ModelSettings = z.strictObject({
   abilities: z
     .strictObject({
       tools: z.boolean(),
-      /** The model may ask for several tool calls in one answer. */
+      /** The model can ask for several tool calls in one answer. */
       parallel_tools: z.boolean(),
       images: z.boolean(),
       pdf: z.boolean(),
@@ -62,12 +62,12 @@ export const ModelSettings = z.strictObject({
     })
     .partial()
     .optional(),
-  /** How the server of the model differs from OpenAI's, for `openai-compatible`. */
+  /** Differences of the server from OpenAI's server, for `openai-compatible`. */
   quirks: JsonObject.optional(),
 });
 export type ModelSettings = z.output<typeof ModelSettings>;
 
-/** The operator's price for a model, in the form of a row of the price table. */
+/** Turns the operator's price into a row of the price table. */
 export function givenPrice(name: string, price: ModelSettings["price"]): ModelPrice | undefined {
   if (!price) return undefined;
   const { input, output, cache_read = input, cache_write = input } = price;
@@ -84,9 +84,12 @@ export function givenPrice(name: string, price: ModelSettings["price"]): ModelPr
   };
 }
 
-/** The prefix of a model's name: `openai` in `openai/gpt-6`. Undefined for Claude's own names. */
+/**
+ * Returns the provider in a model's name, such as `openai` in `openai/gpt-6`. Returns undefined for a name without a provider, such as a
+ * name of Claude.
+ */
 export function providerOf(name: string): string | undefined {
   const at = name.indexOf("/");
-  // The names of Bedrock's profiles (`arn:…`) have a slash, but no provider before it.
+  // Names of Bedrock's profiles (`arn:…`) have a slash, but no provider.
   return at <= 0 || name.startsWith("arn:") ? undefined : name.slice(0, at);
 }

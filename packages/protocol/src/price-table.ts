@@ -1,13 +1,12 @@
 /**
- * What models cost, by family.
+ * The prices of models, by family.
  *
- * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`; those of the 5.5 family come from
- * Anthropic's model pages. Since family 4.5, regional endpoints cost 10 % more. `inference_geo` has no price here
- * because the usage that we get does not contain it. If no multiplier for `speed: "fast"` is published, the standard
- * rate applies, because the API then serves the request at standard speed.
+ * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`. The rows of family 5.5 come from Anthropic's model
+ * pages. Since family 4.5, regional endpoints cost 10 % more. `inference_geo` has no price here, because reported usage does not contain
+ * it. If a model has no published price for `speed: "fast"`, the API serves the request at standard speed, so the standard price applies.
  */
 
-/** What one million tokens cost, in micro-dollars. It is also what one token costs, in pico-dollars. */
+/** Prices of one million tokens in micro-dollars. The same numbers are the prices of one token in pico-dollars. */
 export interface TokenPrices {
   readonly input: number;
   readonly output: number;
@@ -16,25 +15,25 @@ export interface TokenPrices {
   readonly cache_read: number;
 }
 
-/** One family of models and its rates. Names with a date, a provider or a region lead to the same family. */
+/** A family of models with its prices. Names with a date, a provider or a region belong to the same family. */
 export interface ModelPrice {
   readonly family: string;
   readonly prices: TokenPrices;
-  /** Rates for a whole request whose input, cache included, is longer than `above`. */
+  /** Prices for all tokens of a request with more than `above` input tokens, including cached tokens. */
   readonly long_context?: { readonly above: number; readonly prices: TokenPrices };
-  /** The factor for every token rate with `speed: "fast"`, in percent. */
+  /** The price of every token with `speed: "fast"`, in percent of the standard price. */
   readonly fast_percent?: number;
-  /** The factor for every token rate at a regional endpoint (`us.anthropic.…`), in percent. */
+  /** The price of every token at a regional endpoint (`us.anthropic.…`), in percent of the standard price. */
   readonly regional_percent?: number;
-  /** Earlier rates, oldest first. Each applied until the start of the day `until` (UTC). */
+  /** Earlier prices, oldest first. An earlier price ended at the start of the day `until` (UTC). */
   readonly earlier?: readonly { readonly until: string; readonly price: ModelPrice }[];
 }
 
 const dollars = (amount: number): number => Math.round(amount * 1_000_000);
 
 /**
- * In every family so far, a cache write costs 1.25 times the input rate if it is kept for five minutes, and twice the
- * input rate if it is kept for an hour.
+ * A cache write for five minutes costs 1.25 times the input price, and a cache write for an hour costs twice the input price. This is
+ * true for all families so far.
  */
 const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
   input: dollars(input),
@@ -92,18 +91,18 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * List prices of the models that other agents use, found in November 2026 in two public sources. One of the two is or
- * quotes the maker's own list. Only `gpt-5-1-codex-max`, and cached input of the other `gpt-5-1` Codex models and of
- * `gemini-3-pro`, were found in one source. Earlier prices are kept with the day of the change.
+ * Returns list prices for the models of other agents. In November 2026, two public sources had these prices, and one source was the
+ * maker's list or quoted it. For `gpt-5-1-codex-max`, and for cached input of the other `gpt-5-1` Codex models and of `gemini-3-pro`,
+ * only one source had the price. Earlier prices have the day of the change.
  *
- * Models on whose price the sources disagree, or whose price changed on an unknown day, are left out, and so are
- * unpriced. For cached input of `grok-4-5`, xAI's list has $0.30; some tables have the $0.50 of its successors. For
- * `o4-mini`, some tables have half of the list price, which is the price of slower requests. `gemini-3-8-flash` will
- * cost twice as much from 2027 on. Cached input of the Gemini 2.5 models cost 2.5 times as much until an unknown day in
- * 2025. Today's price is used, because Gemini CLI keeps its sessions for only 30 days.
+ * A model is left out, and has no price, if the sources disagree or if its price changed on an unknown day. For cached input of
+ * `grok-4-5`, xAI's list has $0.30. Some tables have $0.50, the price of later models. For `o4-mini`, some tables have half of the list
+ * price, which is the price of slower requests. From 2027 on, `gemini-3-8-flash` will cost twice as much. Until an unknown day in 2025,
+ * cached input of the Gemini 2.5 models cost 2.5 times as much. Today's price is used, because Gemini CLI keeps its sessions for only 30
+ * days.
  */
 function otherModels(): readonly ModelPrice[] {
-  /** Writing to the cache costs what input costs. */
+  /** Returns prices with cache writes at the price of input. */
   const same = (input: number, output: number, cacheRead: number): TokenPrices =>
     rates(input, output, cacheRead, input);
   const long = (above: number, short: TokenPrices, prices: TokenPrices): Omit<ModelPrice, "family"> => ({
@@ -111,8 +110,8 @@ function otherModels(): readonly ModelPrice[] {
     long_context: { above, prices },
   });
   /**
-   * OpenAI since GPT-5.6: cached input costs a tenth. In a long request, input costs 2 times and output 1.5 times as
-   * much.
+   * Returns prices of OpenAI's models since GPT-5.6. Cached input costs a tenth of input. In a long request, input costs twice as much
+   * and output 1.5 times as much.
    */
   const openai = (input: number, output: number, cacheRead = input / 10): Omit<ModelPrice, "family"> =>
     long(272_000, rates(input, output, cacheRead), rates(input * 2, output * 1.5, cacheRead * 2));
@@ -173,7 +172,7 @@ function otherModels(): readonly ModelPrice[] {
   ];
 }
 
-/** Other names of families. */
+/** Other names of model families. */
 export const PRICE_ALIASES: readonly (readonly [name: string, family: string])[] = [
   ["claude-4-opus", "claude-opus-4"],
   ["claude-4-sonnet", "claude-sonnet-4"],

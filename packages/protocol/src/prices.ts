@@ -1,14 +1,14 @@
 /**
- * What a model call costs, exactly, in pico-dollars. One table for the loop, the history and SQL.
+ * Computes the exact cost of a model call in pico-dollars. The loop, the history and SQL use the same price table.
  *
- * A model that is not in the table is *unpriced*: `priceCall` then returns `undefined`, never 0, because with a 0 an
- * incomplete total would look complete. A name has a price only if every part of it is known.
+ * For a model without a price, `priceCall` returns `undefined` and not 0. With 0, an incomplete total would look complete. A name has a
+ * price only if every part of the name is known.
  */
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 import type { CallCost } from "./usage.ts";
 
-/** Re-exported here so that code that only needs prices does not load the schemas. */
+/** Exported here, so that code for prices need not load the schemas. */
 export { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 
@@ -31,14 +31,14 @@ export interface TokenUsage {
 /** $10 for a thousand searches. */
 export const WEB_SEARCH_MICROS = 10_000;
 
-/** The price that a model had at a time (in milliseconds), if it is not today's. */
+/** Returns the price of a model at an earlier time in milliseconds. Returns undefined if today's price applied at this time. */
 export function earlierPrice(model: string, at: number): ModelPrice | undefined {
   const found = findPrice(model);
   const earlier = found?.price.earlier?.find(({ until }) => at < Date.parse(until))?.price;
   return earlier && found.regional ? inRegion(earlier) : earlier;
 }
 
-/** Adds the region's surcharge to a price: `priceCall` adds no surcharge to a price that is given for a call. */
+/** Adds the region's surcharge to a price, because `priceCall` adds no surcharge to a given price. */
 function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice): ModelPrice {
   return {
     ...price,
@@ -48,8 +48,8 @@ function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice
 }
 
 /**
- * The price for a sum of several calls. The length of each call is unknown, so each call is priced as a short one. The
- * sum itself would nearly always look like one long call.
+ * Returns the price for the sum of several calls. The price of long calls is left out, because the length of each call is unknown and the
+ * sum would nearly always look like a long call.
  */
 export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? findPrice(model)?.price;
@@ -58,7 +58,7 @@ export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   return short;
 }
 
-/** What the call cost, or `undefined` if the model is not in the table. A given price is used instead of the table. */
+/** Returns the cost of the call, or `undefined` if the model is not in the table. Uses a given price instead of the table. */
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
@@ -74,7 +74,7 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
   return { ...callCost(terms.family, exact), long_context_applied: terms.isLong };
 }
 
-/** Like `priceCall`, as one number of pico-dollars, for pricing many calls: exact up to $9,007 a call. */
+/** Like `priceCall`, but returns a number of pico-dollars, because this is faster for many calls. The result is exact up to $9,007. */
 export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice): number | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
@@ -91,7 +91,7 @@ export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice
 
 const SEARCH_PICOS = WEB_SEARCH_MICROS * 1_000_000;
 
-/** The counts that have a price for each token. */
+/** Counts of tokens by their kind of price. */
 type Tokens = Readonly<Record<keyof TokenPrices, number>>;
 
 function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
@@ -115,12 +115,11 @@ function termsOf(model: string, usage: TokenUsage, given?: ModelPrice) {
       (regional ? (price.regional_percent ?? 100) : 100)) /
     100;
   const listed = isLong ? long.prices : price.prices;
-  // The rates of the table are integers already.
   const rates = percent === 100 && !given ? listed : scaled(listed, percent);
   return { family: price.family, isLong, tokens, rates };
 }
 
-/** The rates are scaled before they are multiplied, so that they are integers. */
+/** Scales the prices and rounds them, so that costs stay whole numbers. */
 function scaled(prices: TokenPrices, percent: number): TokenPrices {
   const rate = (picos: number): number => Math.round((picos * percent) / 100);
   return {
@@ -163,13 +162,13 @@ function callCost(model: string, parts: ExactParts): Omit<CallCost, "long_contex
   };
 }
 
-/** The cost of a call that nobody bills: a simulated one, or a message of Claude Code itself. */
+/** Returns a cost of 0, for calls that nobody bills. These are simulated calls, and messages that Claude Code wrote without a model. */
 export function freeCall(model: string): CallCost {
   const none = { input: 0n, output: 0n, cache_write: 0n, cache_read: 0n, server_tool: 0n };
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/** The exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars; these count as exact. */
+/** Returns the exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars, which are taken as exact. */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>
@@ -198,13 +197,13 @@ interface FoundPrice {
 }
 
 /**
- * `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
- * `claude-sonnet-4-5[1m]`. The pattern must match the whole name: a name with an unknown part is another model.
+ * Matches names such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
+ * `claude-sonnet-4-5[1m]`. The pattern must match the whole name, because a name with an unknown part is another model.
  */
 export const MODEL_NAME =
   /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
 
-/** The price of a model at a regional address, for names that do not contain the region. */
+/** Returns the price of a model at a regional endpoint, for names without a region. */
 export function regionalPrice(model: string): ModelPrice | undefined {
   const price = findPrice(model)?.price;
   if (!price) return undefined;
@@ -221,7 +220,7 @@ const known = new Map<string, FoundPrice | undefined>();
 function findPrice(model: string): FoundPrice | undefined {
   if (known.has(model)) return known.get(model);
   const found = lookUp(model);
-  // Model names come from files: without a limit, a hostile file could fill the memory.
+  // The cache has a limit, because model names come from files and a hostile file could fill the memory.
   if (known.size < 1_000) known.set(model, found);
   return found;
 }
@@ -237,8 +236,7 @@ function lookUp(model: string): FoundPrice | undefined {
 }
 
 /**
- * The counts by cache lifetime are used only if they add up to the total field. Otherwise all cache writes count as
- * five-minute writes.
+ * Returns cache writes by lifetime. If the counts do not add up to the total, all cache writes count as five-minute writes.
  */
 function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
   const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);
@@ -248,7 +246,7 @@ function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number 
   return { fiveMinutes: count(total), oneHour: 0 };
 }
 
-/** No call has a trillion tokens: a file or server that reports more is wrong, and its number must not break a sum. */
+/** A higher count is an error of a file or server. The limit keeps such a count from breaking a sum. */
 const MOST_TOKENS = 1e12;
 
 function count(value: number | null | undefined): number {

@@ -6,7 +6,7 @@ import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
-/** What a session is doing. The outcome of its last run is in the run. */
+/** The state of a session. The run has its outcome. */
 export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -28,7 +28,7 @@ export const StopReason = z.enum([
 ]);
 export type StopReason = z.infer<typeof StopReason>;
 
-/** A session as people list it: derived from its log, never written by hand. */
+/** A session in a list. All fields are derived from the log. */
 export const Session = z.object({
   id: Uuid,
   tenant: z.string(),
@@ -54,20 +54,19 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened the session; null if no key was used. */
+  /** The name of the key that opened the session. Null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),
   ...CostTotals,
   /**
-   * The most that interrupted calls may have cost beyond their known cost. It counts against budgets until
-   * `reserved_until`.
+   * The highest amount that interrupted calls may have cost beyond their known cost. It counts against budgets until `reserved_until`.
    */
   reserved_micros: z.int().nonnegative(),
-  /** When the reservation ends, unless the session gets an answer before this time. Null if nothing is reserved. */
+  /** The latest end of the reservation. An answer of the model ends it earlier. Null if nothing is reserved. */
   reserved_until: Instant.nullable(),
   usage: UsageTotals,
-  /** Whether the session has a tool call that may or may not have taken effect. */
+  /** True if a tool call of the session may or may not have taken effect. */
   has_unknown_effect: z.boolean(),
   last_known_input_tokens: z.int().nonnegative(),
   last_known_output_tokens: z.int().nonnegative(),
@@ -75,8 +74,7 @@ export const Session = z.object({
 export type Session = z.infer<typeof Session>;
 
 /**
- * The totals of one model's calls in a run. A run may use several models: for a title, for a subagent, or after a
- * change of the model.
+ * The totals of one model in a run. A run may use several models, for example for a title or a subagent.
  */
 export const RunModel = z.object({
   model: z.string(),
@@ -85,7 +83,7 @@ export const RunModel = z.object({
 });
 export type RunModel = z.infer<typeof RunModel>;
 
-/** A run, from its prompt to the end of its answer: a row of conversation_history. */
+/** A run, which is a row of conversation_history in the agent tables. */
 export const Run = z.object({
   id: Uuid,
   session_id: Uuid,
@@ -102,8 +100,7 @@ export const Run = z.object({
   cost: CostBreakdown.nullable(),
   ...CostTotals,
   /**
-   * The most that interrupted calls of the run may have cost beyond their known cost, as of the run's last call. Not
-   * part of any total.
+   * The highest amount that interrupted calls of the run may have cost beyond their known cost. No total includes it.
    */
   reserved_micros: z.int().nonnegative(),
   /** The totals by model, in the order of the models' names. */
@@ -114,19 +111,19 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
-/** A message of the transcript, its blocks as the Messages API has them. */
+/** A message of the transcript, with the blocks of the Messages API. */
 export const Message = z.object({
   id: Uuid,
   role: z.enum(["user", "assistant", "system"]),
   content: Content,
-  /** The answer broke off: this is the text that had arrived. */
+  /** Set if the answer broke off. The message has the received text. */
   interrupted: z.literal(true).optional(),
 });
 export type Message = z.infer<typeof Message>;
 
 /**
- * One row of the platform API's messages: each tool call and each result has its own row, numbered from 1 in the order
- * of the transcript.
+ * A row of the platform API's messages. Every tool call and every result is a separate row. Rows are numbered from 1 in the order of the
+ * transcript.
  */
 export const MessageRow = z.object({
   id: Uuid,
@@ -139,7 +136,7 @@ export const MessageRow = z.object({
 });
 export type MessageRow = z.infer<typeof MessageRow>;
 
-/** Something from outside that a session waits for, identified by its tool call. */
+/** An await of a session. The id of its tool call identifies it. */
 export const Await = z.object({
   session_id: Uuid,
   run_id: Uuid,

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const Tokens = z.int().nonnegative();
 
-/** What one model call used, as the Messages API reports it. `input_tokens` does not include cached tokens. */
+/** The usage of a model call in the format of the Messages API. `input_tokens` does not include cached tokens. */
 export const Usage = z.looseObject({
   input_tokens: Tokens,
   output_tokens: Tokens,
@@ -18,7 +18,7 @@ export const Usage = z.looseObject({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** The four counters of a run or a session, added up once per answered model call. */
+/** The token counts of a run or a session. Every answered model call is counted once. */
 export const UsageTotals = z.object({
   input_tokens: Tokens,
   output_tokens: Tokens,
@@ -36,12 +36,11 @@ export const NO_USAGE: UsageTotals = {
 
 const Micros = z.int().nonnegative();
 
-/** An exact amount of money: pico-dollars as decimal text (see money.ts). */
+/** An exact amount in pico-dollars, as decimal text (see money.ts). */
 export const Picos = z.string().regex(/^\d{1,30}$/, "Expected pico-dollars as decimal text.");
 
 /**
- * What one model call cost. `picos` is exact and used for sums. The amounts in micro-dollars are for display, and
- * each is rounded.
+ * The cost of a model call. `picos` has exact amounts for sums. Amounts in micro-dollars are rounded for display.
  */
 export const CallCost = z.object({
   model: z.string(),
@@ -51,7 +50,7 @@ export const CallCost = z.object({
   cache_read_micros: Micros,
   server_tool_micros: Micros,
   total_micros: Micros,
-  /** Missing in facts that were written before costs were exact. */
+  /** Missing in facts from before 2026-11-16. */
   picos: z
     .object({
       input: Picos,
@@ -66,21 +65,21 @@ export const CallCost = z.object({
 });
 export type CallCost = z.infer<typeof CallCost>;
 
-/** The money of a run, a session or a group of runs. */
+/** The cost of a run, a session or a group of runs. */
 export const CostTotals = {
-  /** Rounded from `cost_picos`, to be shown. */
+  /** Rounded from `cost_picos` for display. */
   cost_micros: Micros,
   /** The exact cost in pico-dollars, as decimal text. */
   cost_picos: Picos,
-  /** Calls of models without a price: their cost is in no total. */
+  /** The number of calls without a price. No total includes their cost. */
   unpriced_calls: Tokens,
-  /** Interrupted calls: their output tokens were estimated from the text that arrived. */
+  /** The number of interrupted calls. Their output tokens are estimated from the received text. */
   estimated_calls: Tokens,
-  /** Calls that the built-in simulation answered. They cost nothing. */
+  /** The number of calls that the built-in simulation answered. Such calls cost nothing. */
   simulated_calls: Tokens,
 };
 
-/** The cost of a run as the agent tables show it: dollars, and token totals whose input includes cached tokens. */
+/** The cost of a run in the format of the agent tables, in dollars. The input tokens include cached tokens. */
 export const CostBreakdown = z.object({
   input_cost: z.number(),
   output_cost: z.number(),
@@ -99,7 +98,7 @@ export const CostBreakdown = z.object({
 });
 export type CostBreakdown = z.infer<typeof CostBreakdown>;
 
-/** The sum of two usages. Missing counters count as 0. */
+/** Adds two usages. Missing counts are 0. */
 export function addUsage(totals: UsageTotals, usage: Usage): UsageTotals {
   return {
     input_tokens: totals.input_tokens + usage.input_tokens,

@@ -13,7 +13,7 @@ const SECRETS: readonly RegExp[] = [
   /(?<=:\/\/[^\s/:@]{0,100}:)[^\s/@]{1,200}(?=@)/g,
 ];
 
-/** A text for a log, with everything that looks like a secret removed. */
+/** Removes everything that looks like a secret from a text. */
 export function withoutSecrets(text: string): string {
   return SECRETS.reduce((kept, secret) => kept.replaceAll(secret, "[removed]"), text);
 }

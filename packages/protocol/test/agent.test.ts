@@ -4,7 +4,7 @@ import { AgentConfig, NewAgentConfig, Tags } from "../src/agent.ts";
 const minimal = { name: "Helper", model: "claude-sonnet-4-5" };
 const valid = (extra: Record<string, unknown>): boolean => AgentConfig.safeParse({ ...minimal, ...extra }).success;
 
-test("an agent needs a name and a model; the rest has the defaults of the agent tables", () => {
+test("an agent needs a name and a model, and all other fields have the defaults of the agent tables", () => {
   expect(AgentConfig.parse(minimal)).toMatchObject({
     ...minimal,
     description: null,
@@ -49,7 +49,7 @@ describe("component types are accepted in two spellings, and stored as registry 
     expect(valid({ [key]: 5 })).toBe(false);
   });
 
-  test("a memory that the program defines is stored under its own name", () => {
+  test("an agent memory that the program defines is stored under its name", () => {
     expect(AgentConfig.parse({ ...minimal, memory_store_type: "my_notes" }).memory_store_type).toBe("my_notes");
   });
 });

@@ -30,20 +30,20 @@ describe("a block of a known type is checked", () => {
     ["a type that is a number", { type: 5 }, "type"],
     ["a list", [], ""],
     ["nothing", null, ""],
-  ])("%s is rejected, with its place in the error", (_, block, place) => {
+  ])("%s is rejected, and the error has its path", (_, block, place) => {
     const { error } = ContentBlock.safeParse(block);
     expect(error?.issues[0]?.path.join(".")).toBe(place);
   });
 });
 
-describe("a block of any other type passes untouched", () => {
+describe("a block of an unknown type passes unchanged", () => {
   test.each([
     ["keys that are not sorted keep their order", '{"b":1,"type":"server_tool_use","a":{"z":1,"y":2}}'],
     ["a key named __proto__ stays a key", '{"type":"x","__proto__":{"polluted":true},"a":1}'],
     ["a type named like a property of every object", '{"type":"constructor","a":1}'],
     ["a type named __proto__", '{"type":"__proto__","a":1}'],
     ["a type of the future", '{"type":"hologram","voxels":[[0,1],[1,0]]}'],
-  ])("a block of any other type passes untouched: %s", (_, text) => {
+  ])("a block of an unknown type passes unchanged: %s", (_, text) => {
     expect(kept(text)).toBe(text);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
@@ -69,6 +69,6 @@ test.each([
   expect(textOf(content)).toBe(text);
 });
 
-test("plain text is short for one text block", () => {
+test("plain text becomes one text block", () => {
   expect(blocksOf("hi")).toEqual([{ type: "text", text: "hi" }]);
 });

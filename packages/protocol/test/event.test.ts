@@ -15,7 +15,7 @@ const event = {
   created_at: "2026-01-07T12:00:00.000Z",
 };
 
-/** Who may append each fact. A new fact breaks this table until somebody decides who may append it. */
+/** Lists who may append each fact. A new fact needs a line here. */
 const APPENDED_BY: Readonly<Record<FactType, "anyone" | "driver">> = {
   "session.created": "anyone",
   "session.edited": "anyone",
@@ -72,7 +72,7 @@ test("a type that is not in the list of facts is not a fact type", () => {
     expect(isFactType(type)).toBe(false);
 });
 
-describe("the data of an event is checked when it is parsed", () => {
+describe("the data of an event must fit the schema of its fact", () => {
   test("a complete event passes, with its data unchanged", () => {
     expect(Event.parse(event)).toEqual(event);
     const data = { content: "yes", tool_use_id: "t", is_error: false };
@@ -91,7 +91,7 @@ describe("the data of an event is checked when it is parsed", () => {
     ["a sequence with a fraction", { sequence: 1.5 }, "sequence"],
     ["an invalid id", { id: "run-001" }, "id"],
     ["a time without a zone", { created_at: "2026-01-07T12:00:00" }, "created_at"],
-  ])("%s is rejected, with its place in the error", (_, change, place) => {
+  ])("%s is rejected, and the error has its path", (_, change, place) => {
     const { error } = Event.safeParse({ ...event, ...change });
     expect(error?.issues[0]?.path.join(".")).toBe(place);
   });
@@ -107,7 +107,7 @@ test.each([
   expect(Draft.safeParse({ event_type, data: { ...data, offset: -1 } }).success).toBe(false);
 });
 
-test("a known error has a code, a sentence and, if useful, details", () => {
+test("a known error has a code and a sentence, and may have details", () => {
   const error = new KnownError("conflict", "It moved.", { details: { expected: 1 }, cause: "why" });
   expect(error).toMatchObject({ name: "KnownError", code: "conflict", message: "It moved.", cause: "why" });
   expect(isKnownError(error)).toBe(true);
@@ -116,7 +116,7 @@ test("a known error has a code, a sentence and, if useful, details", () => {
   expect(isKnownError(new Error("It moved."))).toBe(false);
 });
 
-test("usage adds up, and an absent counter is 0", () => {
+test("adding usages treats a missing counter as 0", () => {
   const once = addUsage(NO_USAGE, { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 4 });
   expect(addUsage(once, { input_tokens: 1, output_tokens: 0, cache_creation_input_tokens: null })).toEqual({
     input_tokens: 2,

@@ -20,11 +20,11 @@ test("a million ids are in order", () => {
   expect(outOfOrder(createIds(), 1_000_000)).toBe(0);
 });
 
-test("a hundred thousand ids of one millisecond are in order", () => {
+test("100,000 ids of the same millisecond are in order", () => {
   expect(outOfOrder(createIds({ now: () => 1_700_000_000_000 }), 100_000)).toBe(0);
 });
 
-test("a clock that is set back an hour does not make ids smaller", () => {
+test("ids stay in order after the clock goes back an hour", () => {
   let time = 1_700_000_000_000;
   const ids = createIds({ now: () => time });
   const before = ids();
@@ -36,7 +36,7 @@ test("a clock that is set back an hour does not make ids smaller", () => {
   expect(millis(ids())).toBe(time);
 });
 
-test("the counter starts with its top bit 0, which leaves room to count within a millisecond", () => {
+test("the counter starts with its top bit 0, so that it can grow within a millisecond", () => {
   const ids = createIds({ now: () => 5, random: (bytes) => bytes.fill(0xff) });
   expect(ids().slice(0, 23)).toBe("00000000-0005-77ff-bfff");
   expect(ids().slice(0, 23)).toBe("00000000-0005-7800-8000");
@@ -48,13 +48,13 @@ test("an id is a UUID v7 with the time in its first 48 bits", () => {
   expect(new Date(millis(id)).toISOString()).toBe("2026-01-07T12:00:00.000Z");
 });
 
-test("the same clock and the same randomness make the same ids", () => {
+test("two generators with the same clock and the same random bytes make the same ids", () => {
   const deps = { now: () => 1, random: (bytes: Uint8Array) => bytes.fill(7) };
   const [one, other] = [createIds(deps), createIds(deps)];
   expect([one(), one()]).toEqual([other(), other()]);
 });
 
-test("two processes do not make the same id, although they share a clock", () => {
+test("two generators with the same clock make different ids", () => {
   const now = () => 1_700_000_000_000;
   const [one, other] = [createIds({ now }), createIds({ now })];
   const made = Array.from({ length: 10_000 }, () => [one(), other()]).flat();

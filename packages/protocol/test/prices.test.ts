@@ -5,7 +5,7 @@ import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
 
-test("the cost in the agent tables' worked example is exact to the micro-dollar", () => {
+test("the cost of the example in the agent tables is exact to the micro-dollar", () => {
   const cost = priceCall("claude-sonnet-4-5", {
     input_tokens: 1900,
     output_tokens: 1300,
@@ -81,7 +81,7 @@ test.each([
   expect(priceCall(model, { input_tokens: 5, output_tokens: 5 })).toBeUndefined();
 });
 
-test("a long request of another agent's model has the rates of long requests, and its cache writes have the rates of input", () => {
+test("a long request to another agent's model has prices for long requests, and cache writes cost as much as input", () => {
   const short = priceCall("gpt-5.4", { input_tokens: 1_000, output_tokens: 1_000_000 });
   const long = priceCall("gpt-5.4", { input_tokens: 272_001, output_tokens: 1_000_000 });
   expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);
@@ -105,7 +105,7 @@ test.each([
   expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);
 });
 
-test("reading the cache of Sonnet 5.5 cost twice as much until its price was cut", () => {
+test("before its price fell, cached input of Sonnet 5.5 cost twice as much", () => {
   const usage = { ...none, cache_read_input_tokens: 1_000_000 };
   const on = (day: string) => priceCall("claude-sonnet-5-5", usage, earlierPrice("claude-sonnet-5-5", Date.parse(day)));
   expect([on("2026-10-06"), on("2026-10-07")].map((cost) => cost?.cache_read_micros)).toEqual([200_000, 100_000]);
@@ -118,7 +118,7 @@ test("an earlier price of a model at a regional endpoint includes the region's s
   expect(before).toMatchObject({ input_micros: 2_200_000, cache_read_micros: 220_000 });
 });
 
-test("there is no earlier price for an unknown model, a model whose price never changed, or a call without a time", () => {
+test("unknown models, models with a constant price and calls without a time have no earlier price", () => {
   expect(earlierPrice("gpt-5.5", 0)).toBeUndefined();
   expect(earlierPrice("nobody-knows", 0)).toBeUndefined();
   expect(earlierPrice("gpt-5.6-sol", Number.NaN)).toBeUndefined();
@@ -138,7 +138,7 @@ describe("cache writes", () => {
   });
 });
 
-test("the long-context rate applies to the whole request if its input, cached input included, is over the limit", () => {
+test("the price for long requests applies to all tokens if input and cached input are over the limit", () => {
   const at = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1000, cache_read_input_tokens: 199_000 });
   const above = priceCall("claude-sonnet-4-5", { ...none, input_tokens: 1001, cache_read_input_tokens: 199_000 });
   expect(at).toMatchObject({ input_micros: 3000, cache_read_micros: 59_700, long_context_applied: false });
@@ -147,7 +147,7 @@ test("the long-context rate applies to the whole request if its input, cached in
   expect(priceCall("claude-opus-5", { ...none, input_tokens: 900_000 })?.long_context_applied).toBe(false);
 });
 
-test("fast mode and regional endpoints multiply the token rates if the factor is known", () => {
+test("fast mode and regional endpoints change the price of tokens if the factor is known", () => {
   const million = { ...none, input_tokens: 1_000_000 };
   expect(priceCall("claude-opus-4-6", { ...million, speed: "fast" })?.input_micros).toBe(30_000_000);
   expect(priceCall("claude-opus-5-5", { ...million, speed: "fast" })?.input_micros).toBe(8_000_000);
@@ -156,13 +156,13 @@ test("fast mode and regional endpoints multiply the token rates if the factor is
   expect(priceCall("us.anthropic.claude-opus-4-20250514-v1:0", million)?.input_micros).toBe(15_000_000);
 });
 
-test("web searches cost ten dollars a thousand", () => {
+test("1,000 web searches cost $10", () => {
   const cost = priceCall("claude-opus-5", { ...none, server_tool_use: { web_search_requests: 1000 } });
   expect(cost?.server_tool_micros).toBe(1000 * WEB_SEARCH_MICROS);
   expect(cost?.total_micros).toBe(10_000_000);
 });
 
-test("the exact parts add up to the total for every family and for odd numbers, and each is rounded separately", () => {
+test("the exact parts of a cost add up to its total for every family", () => {
   for (const { family } of PRICES) {
     const cost = priceCall(family, {
       input_tokens: 7,
@@ -177,7 +177,7 @@ test("the exact parts add up to the total for every family and for odd numbers, 
   }
 });
 
-test("22,000 calls add up to the pico-dollar, whichever model they call", () => {
+test("the sum of 22,000 calls is exact to the pico-dollar for every model", () => {
   const usage = { input_tokens: 7, output_tokens: 13, cache_creation_input_tokens: 3, cache_read_input_tokens: 11 };
   for (const { family, prices } of PRICES) {
     const one = 7 * prices.input + 13 * prices.output + 3 * prices.cache_write_5m + 11 * prices.cache_read;

@@ -14,12 +14,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Adopts sessions whose files come from elsewhere, for a server. */
+/** Adopts sessions from files that clients send to a server. */
 export function createAdoption({ store }: { readonly store: Store }): Adoption {
   return {
     async adopt(files, { tenant, folderFor }) {
       const sessionId = sessionOf(files);
-      // The history library reads folders, so the files are written to a temporary one first.
+      // The history library reads only folders, so the files are first written to a temporary folder.
       const folder = await mkdtemp(join(tmpdir(), "skein-adopt-"));
       try {
         writeClaudeFiles(files, folder);
@@ -36,7 +36,7 @@ export function createAdoption({ store }: { readonly store: Store }): Adoption {
   };
 }
 
-/** The one session that all of these files belong to. */
+/** Returns the id of the session to which all of these files belong. Rejects files of several sessions. */
 function sessionOf(files: readonly ClaudeFile[]): string {
   const names = files.map(({ path }) => path.split("/"));
   const ids = new Set(names.map(([kind, first, second]) => (kind === "projects" ? second : first)?.slice(0, 36)));

@@ -21,7 +21,7 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   "tool_schemas" | "output_schema" | "skills"
 > {
   readonly tools?: Tools;
-  /** Other agents that this agent may call. Each is a tool with the agent's name. */
+  /** Agents that this agent may call. For the model, a subagent is a tool with the name of the subagent. */
   readonly subagents?: readonly Agent[];
   /**
    * Folders with skills: each is a skill (it has a SKILL.md), or contains folders that are skills. The model loads them when it needs

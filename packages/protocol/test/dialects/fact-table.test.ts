@@ -12,7 +12,7 @@ const content = [
 ];
 const result = [{ type: "text", text: "done" }];
 
-/** The actions of a fact with this data. */
+/** Returns the actions of a fact with this data. */
 function actionsOf<Type extends FactType>(type: Type, data: FactData<Type>): [ActionType, unknown][] {
   const parsed = FACTS[type].parse(data) as Record<string, unknown>;
   const has = ([key, value]: NonNullable<ActionRow["when"]>): boolean => parsed[key] === value;
@@ -48,7 +48,7 @@ describe("each fact of the specification's example run gives the specified row o
     tokens_after: 450,
   };
 
-  test("a compaction check that shortens nothing gives only the action compaction", () => {
+  test("a compaction check without a compaction gives only the action compaction", () => {
     expect(actionsOf("compaction.checked", { ...check, applied: false, messages: null })).toEqual([
       [
         "compaction",
@@ -99,7 +99,7 @@ describe("each fact of the specification's example run gives the specified row o
     ]);
   });
 
-  test("the actions of a call for a title have its purpose, so that they are not counted as steps", () => {
+  test("the actions of a model call for a title have the purpose title, so that they do not count as steps", () => {
     const [[, answered] = []] = actionsOf("step.generated", { ...reply, purpose: "title" });
     expect(answered).toMatchObject({ purpose: "title", stop_reason: "tool_use" });
     const counts = { max_tokens: 64, thinking_tokens: 0, tools_count: 0, messages_count: 1, estimated_tokens: 4 };
@@ -107,7 +107,7 @@ describe("each fact of the specification's example run gives the specified row o
     expect(actionsOf("step.started", call)).toMatchObject([["api_call_started", { purpose: "title", max_tokens: 64 }]]);
   });
 
-  test("a cancelled call is not an api_error; its text is an interrupted answer", () => {
+  test("a cancelled model call gives no api_error, and its text is an interrupted answer", () => {
     const { usage } = reply;
     const given = { ...inStep, model: "m", usage, cost: null, estimated: true as const };
     expect(actionsOf("step.abandoned", { ...given, reason: "cancelled" })).toEqual([]);
@@ -120,7 +120,7 @@ describe("each fact of the specification's example run gives the specified row o
     ]);
   });
 
-  test("the call after the last step also has the action final_summary_generation", () => {
+  test("the model call for the summary also has the action final_summary_generation", () => {
     expect(actionsOf("step.generated", { ...reply, purpose: "summary" }).map(([action]) => action)).toEqual([
       "api_response_received",
       "final_summary_generation",
@@ -205,12 +205,12 @@ describe("each fact of the specification's example run gives the specified row o
   });
 });
 
-test("every action of the agent tables comes from some fact", () => {
+test("every action of the agent tables is made from a fact", () => {
   const said = new Set(Object.values(DIALECTS).flatMap(({ actions }) => actions.map(({ action }) => action)));
   expect([...said].toSorted()).toEqual([...ACTION_TYPES].toSorted());
 });
 
-test("a row of agent_runs is made only from keys that its fact has", () => {
+test("a row of agent_runs uses only keys of its fact", () => {
   for (const [type, { actions }] of Object.entries(DIALECTS))
     for (const row of actions)
       for (const pick of [...Object.values(row.data), ...(row.when ? [row.when[0]] : [])]) {
@@ -220,7 +220,7 @@ test("a row of agent_runs is made only from keys that its fact has", () => {
       }
 });
 
-test("a missing key is null in action_data, never left out", () => {
+test("a missing key is null in action_data", () => {
   expect(actionData({ action: "api_error", data: { error: "error", tokens: "usage.input_tokens" } }, {})).toEqual({
     error: null,
     tokens: null,

@@ -267,7 +267,7 @@ export const agentTables: ConformanceList = {
       there("the sample adds up: 0.0057 + 0.0195 + 0.00075 + 0.00012 = 0.02607", {
         check: "test",
         file: "packages/protocol/test/prices.test.ts",
-        name: "the cost in the agent tables' worked example is exact to the micro-dollar",
+        name: "the cost of the example in the agent tables is exact to the micro-dollar",
       }),
       departure(
         "total_input_tokens beside usage.input_tokens",

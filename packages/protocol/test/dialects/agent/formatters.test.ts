@@ -52,7 +52,10 @@ const options = {
   ],
 } satisfies AgentOptions;
 
-/** What a client makes of the frames: pieces with the same agent, type and id are joined; a reset removes its message. */
+/**
+ * Joins the frames like a client. Pieces with the same agent, type and id become one envelope, and a reset removes all pieces of its
+ * message.
+ */
 function reassembled(frames: readonly string[]): Envelope[] {
   const whole = new Map<string, Envelope>();
   for (const frame of frames) {
@@ -68,7 +71,7 @@ function reassembled(frames: readonly string[]): Envelope[] {
 
 const types = (envelopes: readonly Envelope[]) => envelopes.map(({ type }) => type);
 
-test("json without meta: only the answer, ended by [DONE]", async () => {
+test("json without meta sends only the answer, and ends with [DONE]", async () => {
   const { agent } = await simulatedAgent(options);
   const frames = await collected(agent.text(scripted("All", everything)));
   expect(frames.at(-1)).toBe(DONE);
@@ -107,7 +110,7 @@ test("an unknown format is rejected before any output", async () => {
   expect(simulator.ledger.calls()).toEqual([]);
 });
 
-test("json with stream_meta_history_and_tool_results: also history, tool results, files and the end", async () => {
+test("json with stream_meta_history_and_tool_results also sends history, tool results, files and the end", async () => {
   const { agent } = await simulatedAgent({ ...options, stream_meta_history_and_tool_results: true, files: folder() });
   const { sessionId } = await agent.run(scripted("Before", [{ text: "Said before." }]));
   const frames = await collected(agent.text(scripted("All", everything), { sessionId }));
@@ -127,7 +130,7 @@ test("json with stream_meta_history_and_tool_results: also history, tool results
   expect(types(envelopes).slice(-2)).toEqual(["meta_files", "meta_final"]);
 });
 
-test("json: each of the 13 kinds is produced, and no frame is over 2,048 bytes", async () => {
+test("json sends all 13 kinds of frames, each with at most 2,048 bytes", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   onTestFinished(() => simulator.close());
@@ -163,7 +166,7 @@ test("json: each of the 13 kinds is produced, and no frame is over 2,048 bytes",
 });
 
 test.each(["json", "xml", "raw"] as const)(
-  "%s: if a call is repeated after half an answer, readers are told to discard this half",
+  "%s: if a model call is repeated after half an answer, readers must discard this half",
   async (format) => {
     const { agent } = await simulatedAgent({ base_delay: 0.01 });
     const steps = [{ cut: { afterBytes: 1500, times: 1 }, text: "Once upon a time ".repeat(40) }];
@@ -187,7 +190,7 @@ test.each(["json", "xml", "raw"] as const)(
   },
 );
 
-test("xml: tagged blocks that a parser accepts, whatever the model writes", async () => {
+test("xml that a parser accepts is sent, even if the answer contains ]]>", async () => {
   const { agent } = await simulatedAgent({ ...options, formatter: "xml", stream_meta_history_and_tool_results: true });
   const text = (await collected(agent.text(scripted("All", everything)))).join("");
   expect(elements(text).filter((name) => name.startsWith("content-block") || name === "citations")).toEqual(
@@ -208,7 +211,7 @@ test("xml: tagged blocks that a parser accepts, whatever the model writes", asyn
   expect(contentOf(text, "content-block-thinking")).toEqual(["Let me see."]);
 });
 
-test("raw: the API's own events unchanged, and the same message again for a reader who missed them", async () => {
+test("raw sends the API's events unchanged, and makes the same message from stored events", async () => {
   const { agent } = await simulatedAgent(options);
   const prompt = scripted("Raw", [{ thinking: "Hm", text: "Hello ".repeat(30), tools: [] }]);
   const live = (await collected(agent.text(prompt, { format: "raw" }))).map((item) => JSON.parse(item) as object);
@@ -223,7 +226,7 @@ test("raw: the API's own events unchanged, and the same message again for a read
   expect(spoken(live).text).toBe("Hello ".repeat(30));
 });
 
-test("a reader who saw nothing, half, or all of an answer has the same text in the end", async () => {
+test("a reader gets the same text even if it missed drafts of the answer", async () => {
   const { agent } = await simulatedAgent(options);
   const source: (Event | DraftPiece)[] = [];
   const items = agent.text(scripted("Once", everything));
@@ -245,7 +248,7 @@ function spoken(events: readonly object[]): { text: string; thinking: string } {
   return all;
 }
 
-/** The names of all elements, checked for being closed in order. CDATA is left out. */
+/** Returns the names of all elements, and checks that elements are closed in order. Ignores CDATA. */
 function elements(xml: string): string[] {
   const names: string[] = [];
   const open: string[] = [];

@@ -32,7 +32,7 @@ const context: FramingContext = {
   costBefore: 1_000_000_000_000n,
 };
 
-/** Frames of these facts. Each is checked against the schema of its event. */
+/** Returns the frames of these facts, and checks each frame against its schema. */
 function framed(facts: readonly Fact[], more: Partial<FramingContext> = {}) {
   const framing = createFraming({ ...context, ...more });
   const frames = facts.flatMap((fact, index) =>
@@ -108,7 +108,7 @@ const completed = (result?: Record<string, unknown>): Fact => ({
   data: { ...run, ...totals, step: 2, stop_reason: "end_turn", final_response: "Done.", ...(result && { result }) },
 });
 
-test("a run gives the frames init, messages, result and done; the last frame of each event has the event's sequence as its id", () => {
+test("a run makes the frames init, messages, result and done, and the last frame of an event has the event's sequence", () => {
   const frames = framed([
     ...prompted,
     entry(uuid(1), "user", "user_message_added"),
@@ -175,7 +175,7 @@ test("a run gives the frames init, messages, result and done; the last frame of 
   });
 });
 
-test("init has the session's own id and lists of names, and nothing about the machine", () => {
+test("init has the session's id and lists of names, and nothing about the server's machine", () => {
   const [init] = framed([...prompted, up]);
   expect(init?.data).toEqual({
     session_id: session,
@@ -199,7 +199,7 @@ test("a run has one init frame, made from the agent's data if the runtime sends 
   expect(init?.data).toMatchObject({ model: "claude-sonnet-5-5", tools: ["add"] });
 });
 
-test("a result separates the cost of its run from the session's total, and has usage per model in snake case and the SDK's further fields", () => {
+test("a result has the cost of its run, the session's total cost, usage by model and further fields of the SDK", () => {
   const sdk = {
     type: "result",
     subtype: "success",
@@ -239,12 +239,12 @@ test("a result separates the cost of its run from the session's total, and has u
   });
 });
 
-test("a run that ends before its runtime has started still begins with init and has the prompt", () => {
+test("a run that ends before its runtime starts has the frame init and the prompt", () => {
   const frames = framed([...prompted, entry(uuid(1), "user", "user_message_added"), failed("failed", "error")]);
   expect(frames.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
 });
 
-test("the session's total is rounded once, after its runs are added", () => {
+test("the session's total cost is rounded after the runs are added", () => {
   const ended = {
     event_type: "session.completed",
     data: { ...completed().data, cost_micros: 0, cost_picos: "400000" },
@@ -254,7 +254,7 @@ test("the session's total is rounded once, after its runs are added", () => {
   expect(totals).toEqual([0.000001, 0.000001]);
 });
 
-test("a model without a price makes the cost unknown, not zero", () => {
+test("the cost of a run is null if its model has no price", () => {
   const unpriced = { ...completed().data, unpriced_calls: 1 };
   const [result] = framed([{ event_type: "session.completed", data: unpriced as never }]);
   expect(result?.data).toMatchObject({ total_cost_usd: null, session_total_cost_usd: null });
@@ -356,7 +356,7 @@ test("a question keeps its input, and a permission request names its tool", () =
   expect(frames[2]?.data).toMatchObject({ question: "Which one?" });
 });
 
-test("a subagent's messages name the call they are for, and notices are system messages", () => {
+test("a subagent's messages have the id of its tool call, and notices are system messages", () => {
   const frames = framed([
     {
       event_type: "subagent.messaged",
@@ -439,6 +439,6 @@ test.each([
   ["-1", undefined],
   [`${session}:`, undefined],
   ["7\n8", undefined],
-])("%j is parsed as the place %j", (id, place) => {
+])("the frame id %j is parsed as %j", (id, place) => {
   expect(placeOfFrame(id)).toEqual(place);
 });

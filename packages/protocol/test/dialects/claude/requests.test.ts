@@ -12,7 +12,7 @@ import { describe, expect, test } from "vitest";
 
 const id = "01980000-0000-7000-8000-000000000001";
 
-test("a prompt alone is a valid query, and every other field has the Claude API's default", () => {
+test("a query needs only a prompt, and all other fields have the Claude API's defaults", () => {
   expect(QueryRequest.parse({ prompt: "Hello." })).toEqual({
     prompt: "Hello.",
     fork_session: false,
@@ -109,13 +109,17 @@ const refusals: readonly [why: string, body: Record<string, unknown>, path: stri
   ["a plugin without a name", { plugins: [{ name: "" }] }, "plugins.0.name"],
   ["a hook without a url", { hooks: { PreToolUse: {} } }, "hooks.PreToolUse.url"],
   ["a hook whose url is not a web address", { hooks: { Stop: { url: "file:///etc" } } }, "hooks.Stop.url"],
-  ["a hook that may take 301 s", { hooks: { Stop: { url: "https://a.b", timeout: 301 } } }, "hooks.Stop.timeout"],
+  ["a hook with a timeout of 301 s", { hooks: { Stop: { url: "https://a.b", timeout: 301 } } }, "hooks.Stop.timeout"],
   ["an unknown hook event", { hooks: { Whatever: { url: "https://a.b" } } }, "hooks"],
   ["json_schema without a schema", { output_format: { type: "json_schema" } }, "output_format.schema"],
   ["a schema without a type", { output_format: { schema: {} } }, "output_format.schema"],
   ["a sandbox that is not an object", { sandbox: true }, "sandbox"],
   ["a metadata key that is not a plain word", { metadata: { "a') = 1": 1 } }, "metadata"],
-  ["both a resume and a continuation", { session_id: id, continue_conversation: true }, "continue_conversation"],
+  [
+    "both session_id and continue_conversation",
+    { session_id: id, continue_conversation: true },
+    "continue_conversation",
+  ],
   ["a fork without a session", { fork_session: true }, "fork_session"],
 ];
 
@@ -153,7 +157,7 @@ describe.each([
   ["ResumeRequest", ResumeRequest],
   ["ForkRequest", ForkRequest],
 ])("%s", (_, request) => {
-  test("omitted fields stay omitted, so that they can be inherited", () => {
+  test("a fork has no defaults for missing fields, because it inherits them", () => {
     expect(request.parse({ prompt: "More." })).toEqual({ prompt: "More.", stop_on_disconnect: false });
   });
 
@@ -185,7 +189,7 @@ test("a fork may begin at a message", () => {
   expect(ResumeRequest.safeParse({ prompt: "p", message_id: id }).success).toBe(false);
 });
 
-test("over the socket a prompt is called prompt or content, but not both", () => {
+test("a prompt over the socket has the field prompt or content, but not both", () => {
   expect(ClaudeSocketMessage.parse({ type: "prompt", content: "Hi." })).toMatchObject({ content: "Hi." });
   expect(ClaudeSocketMessage.parse({ type: "prompt", prompt: "Hi." })).toMatchObject({ prompt: "Hi." });
   expect(ClaudeSocketMessage.safeParse({ type: "prompt" }).success).toBe(false);
