@@ -1,6 +1,6 @@
 /**
- * Functions whose modules are loaded when one of them is called. A command such as `skein history usage` starts 20 ms
- * earlier without the modules of search, export, migrate and the archive.
+ * Functions that load their modules when they are called. Without the modules of search, export, migrate and the archive,
+ * a command such as `skein history usage` starts 20 ms earlier.
  */
 import type { archive as Archive } from "./archive/archive.ts";
 import { existsSync } from "node:fs";
@@ -17,8 +17,8 @@ import type * as Search from "./search/search.ts";
 export const archive: typeof Archive = async (...given) => (await import("./archive/archive.ts")).archive(...given);
 
 /**
- * Adds the archived sessions of the configured data directories to the configuration. Without an archive the
- * configuration stays as it is. A session that Claude Code's data directory still has is read from there.
+ * Adds the archived sessions of the configured data directories to the configuration. Without an archive, the
+ * configuration stays as it is. If a session still exists outside the archive, it is not added.
  */
 export const withArchive: typeof WithArchive = async (options) => {
   const { archiveFolder, onProgress: _progress, ...config } = options ?? {};
@@ -26,11 +26,11 @@ export const withArchive: typeof WithArchive = async (options) => {
   return await (await import("./archive/unpack-archive.ts")).withArchive(options);
 };
 
-/** Copies a session back from the archive to where Claude Code reads it. */
+/** Copies a session from the archive back into Claude Code's data directory. */
 export const restoreSession: typeof RestoreSession = async (...given) =>
   (await import("./archive/restore.ts")).restoreSession(...given);
 
-/** Runs `work` on a session of another agent, converted so that Claude Code could continue it. */
+/** Runs `work` on a session of another agent in Claude Code's format. */
 export const withCarried: typeof WithCarried = async (...given) =>
   await (await import("./carry/carry-session.ts")).withCarried(...given);
 
@@ -39,13 +39,13 @@ export const buildIndex: typeof BuildIndex = async (...given) =>
   await (await import("./search/build-index.ts")).buildIndex(...given);
 
 /**
- * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 500; with more matches, only lines that may be on the page are read.
+ * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before old.
+ * The total is exact up to 500. With more matches, only lines that may be on the page are read.
  */
 export const searchSessions: typeof Search.searchSessions = async (...given) =>
   await (await import("./search/search.ts")).searchSessions(...given);
 
-/** Matches in one session and its subagents, in the order of the files. */
+/** Searches one session and its subagents. Matches are in the order of the files. */
 export const searchInSession: typeof Search.searchInSession = async (...given) =>
   await (await import("./search/search.ts")).searchInSession(...given);
 
@@ -53,7 +53,7 @@ export const searchInSession: typeof Search.searchInSession = async (...given) =
 export const migrateSession: typeof Migrate.migrateSession = async (...given) =>
   await (await import("./migrate/migrate.ts")).migrateSession(...given);
 
-/** Moves or copies all sessions of a project to another one. */
+/** Moves or copies all sessions of a project to another project. */
 export const migrateWorkspace: typeof Migrate.migrateWorkspace = async (...given) =>
   await (await import("./migrate/migrate.ts")).migrateWorkspace(...given);
 
@@ -62,9 +62,8 @@ export const listMigrations = async (options?: Undo.UndoOptions): Promise<readon
   (await import("./migrate/undo.ts")).listMigrations(options);
 
 /**
- * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. A file
- * that has changed since the migration, for example because the session was continued, is left in place, and its session
- * is reported as an error.
+ * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte for
+ * byte. If a file has changed since the migration, it stays in place, and its session is reported as an error.
  */
 export const undoMigration: typeof Undo.undoMigration = async (...given) =>
   await (await import("./migrate/undo.ts")).undoMigration(...given);
@@ -94,7 +93,7 @@ export const exportSessionToMarkdown: typeof Export.exportSessionToMarkdown = as
 export const exportSessionToHtml: typeof Export.exportSessionToHtml = async (...given) =>
   await (await exports()).exportSessionToHtml(...given);
 
-/** All sessions as one JSON array. For many sessions use `exportAllSessions`, which holds one at a time. */
+/** Exports all sessions as one JSON array. For many sessions, use `exportAllSessions`, which needs less memory. */
 export const exportAllSessionsToJson: typeof Export.exportAllSessionsToJson = async (...given) =>
   await (await exports()).exportAllSessionsToJson(...given);
 

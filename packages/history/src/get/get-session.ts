@@ -16,7 +16,7 @@ export interface GetSessionOptions extends LibraryConfig {
   readonly activeOnly?: boolean;
 }
 
-/** A whole session by its index in the list, its id, or the beginning of its id. */
+/** Reads a whole session. Finds it by its index in the list, its id, or the beginning of its id. */
 export async function getSession(idOrIndex: number | string, config: GetSessionOptions = {}): Promise<Session> {
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
@@ -24,7 +24,7 @@ export async function getSession(idOrIndex: number | string, config: GetSessionO
   });
 }
 
-/** The data that a list shows of one session. */
+/** Reads the data of a session that a list shows. */
 export async function getSummary(idOrIndex: number | string, config: LibraryConfig = {}): Promise<SessionSummary> {
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
@@ -39,7 +39,7 @@ export interface FoundSession {
   readonly order: SessionOrder;
 }
 
-/** The file of a session. Throws if the ids of several sessions begin with the given id. */
+/** Finds the file of a session. Throws if several ids begin with the given text. */
 export async function findSession(
   idOrIndex: number | string,
   config: LibraryConfig,
@@ -56,7 +56,7 @@ export async function findSession(
   return { file, order: { ...order, files: ordered, discovered: { ...order.discovered, files } } };
 }
 
-/** Undefined if several sessions begin with the given id. */
+/** Chooses a session by its index, its id or the beginning of its id. Returns undefined if several ids fit. */
 function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFile | undefined {
   if (typeof idOrIndex === "number") {
     const file = order.files[idOrIndex];
@@ -77,7 +77,7 @@ function chooseSession(idOrIndex: number | string, order: SessionOrder): DataFil
   return matches.length === 1 ? matches[0] : undefined;
 }
 
-/** The sessions whose id begins like this, newest first. Of files with the same id only the first one counts. */
+/** Finds the sessions whose id begins with `wanted`, newest first. If files have the same id, only the first counts. */
 function startingWith(wanted: string, { files }: SessionOrder): readonly DataFile[] {
   if (wanted === "") return [];
   const byId = new Map<string, DataFile>();
@@ -88,7 +88,7 @@ function startingWith(wanted: string, { files }: SessionOrder): readonly DataFil
   return [...byId.values()];
 }
 
-/** How many of the sessions are named that begin with an ambiguous id. */
+/** The error for an ambiguous id lists at most this number of sessions. */
 const MOST_CANDIDATES = 5;
 
 async function refuseAmbiguous(
@@ -135,8 +135,8 @@ function unreadable(file: DataFile): SessionNotFoundError {
 }
 
 /**
- * The active thread: no rewound branches, no side chains, and nothing from before a compaction. If the last compaction has
- * no readable summary, the messages before it stay, because nothing else says what happened.
+ * Returns the messages of the active thread: no rewound branches, no side chains, and no messages before a compaction. If
+ * the last compaction has no readable summary, the messages before it stay.
  */
 export function activeMessages(messages: readonly Message[]): readonly Message[] {
   const boundary = messages.findLastIndex(isCompactBoundary);

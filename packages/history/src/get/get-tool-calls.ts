@@ -3,7 +3,7 @@ import type { Message, Session, ToolCall, ToolResult, ToolUseContent } from "../
 import { objectOf, stringOf } from "../model/value.ts";
 import { getSession } from "./get-session.ts";
 
-/** Every tool call of a session, each with its result. */
+/** Returns every tool call of a session with its result. */
 export async function getToolCalls(
   idOrIndex: number | string,
   config: LibraryConfig = {},
@@ -12,7 +12,7 @@ export async function getToolCalls(
   return toolCallsOf(session);
 }
 
-/** A call without a result has `result: null`. A call that was recorded twice is listed once. */
+/** Joins calls and results. A call without a result has `result: null`. A call that was recorded twice is listed once. */
 export function toolCallsOf(session: Pick<Session, "messages" | "agents">): readonly ToolCall[] {
   const results = new Map<string, { result: ToolResult; message: Message }>();
   for (const message of session.messages) {

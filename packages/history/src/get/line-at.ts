@@ -17,7 +17,7 @@ export interface LineOptions extends LibraryConfig {
 
 const LF = 0x0a;
 
-/** The bytes of one line of a transcript, without its line feed; undefined if no line begins there. */
+/** Returns a line of a transcript without its line feed. Returns undefined if no line begins at `offset`. */
 export async function readLineAt(
   idOrIndex: number | string,
   { offset, maxBytes, ...options }: LineOptions,

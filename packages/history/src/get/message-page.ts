@@ -16,7 +16,7 @@ import { createMessageBuilder } from "../sources/claude-code/transcript/to-messa
 import { findSession } from "./get-session.ts";
 
 export interface MessagePageOptions extends LibraryConfig {
-  /** Read the transcript of this subagent instead of the session's own. */
+  /** The subagent whose transcript is read. Default: the transcript of the session. */
   readonly agentId?: string;
   /** Only messages that begin before this position in the file. Without `before` and `from`, the page has the last messages. */
   readonly before?: number;
@@ -24,7 +24,7 @@ export interface MessagePageOptions extends LibraryConfig {
   readonly from?: number;
 }
 
-/** A message, and where its first line begins in the file. */
+/** A message with the position of its first line in the file. */
 export type PlacedMessage = Message & { readonly offset: number; readonly length: number };
 
 export interface MessagePage {
@@ -37,13 +37,13 @@ export interface MessagePage {
   readonly damage: readonly FileDamage[];
 }
 
-/** The most bytes of a page that has more than one line. */
+/** The largest size of a page. A page of only one line may be larger. */
 const pageBytes = 4 * 1024 * 1024;
-/** A longer line is not parsed: it is reported as damage in the page. */
+/** A longer line is not parsed. The page reports it as damage. */
 const maxLineBytes = 64 * 1024 * 1024;
 const LF = 0x0a;
 
-/** One page of the messages of a session, or of one of its subagents, in the order of the file. */
+/** Reads a page of messages of a session or subagent, in the order of the file. */
 export async function getMessagePage(idOrIndex: number | string, options: MessagePageOptions): Promise<MessagePage> {
   return await withStore(options, async (store) => {
     const { file, order } = await findSession(idOrIndex, options, store);
@@ -83,7 +83,7 @@ function readMessagePage(
     const message = builder.add(line);
     if (!message) return;
     const { offset, length } = line;
-    // Line numbers are not known in the middle of a file; a position identifies the line just as well.
+    // In the middle of a file, line numbers are not known, so the position identifies a line.
     const uuid = message.uuid.startsWith("line:") ? `line:${offset}` : message.uuid;
     messages.push(Object.assign(message, { uuid, offset, length }));
   };
@@ -101,7 +101,7 @@ interface Range {
   readonly end: number;
 }
 
-/** The last lines before a position. Reads backwards until it has enough lines or enough bytes. */
+/** Finds the last lines before a position. Reads backwards until it has enough lines or enough bytes. */
 function rangeBefore(fd: number, end: number, limit: number): Range {
   let bytes = Buffer.alloc(0);
   let start = end;
@@ -119,7 +119,7 @@ function rangeBefore(fd: number, end: number, limit: number): Range {
 }
 
 /**
- * The positions where lines begin in these bytes: after each line feed except a final one, and at the beginning of a
+ * Finds the positions at which lines begin. Position 0 is such a position only if the bytes are the beginning of the
  * file.
  */
 function lineStarts(bytes: Buffer, isBeginning: boolean): readonly number[] {
@@ -129,7 +129,7 @@ function lineStarts(bytes: Buffer, isBeginning: boolean): readonly number[] {
   return starts;
 }
 
-/** The first lines from a position on. */
+/** Finds the first lines after a position. */
 function rangeFrom(fd: number, { from, size, limit }: { from: number; size: number; limit: number }): Range {
   let end = from;
   let count = 0;
@@ -146,6 +146,6 @@ function rangeFrom(fd: number, { from, size, limit }: { from: number; size: numb
     position += read;
     if (position - from > maxLineBytes && end === from) return { start: from, end: position };
   }
-  // A line without a line feed is still being written, but is read anyway.
+  // The last line has no line feed, because it is still being written. It is read anyway.
   return { start: from, end: size };
 }

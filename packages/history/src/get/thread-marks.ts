@@ -20,7 +20,7 @@ export interface ThreadMarks {
   readonly branches: readonly BranchPrompts[];
 }
 
-/** Reads the whole transcript of a session; undefined for one that is larger than `maxBytes`. */
+/** Reads the whole transcript of a session. Returns undefined if the transcript is larger than `maxBytes`. */
 export async function getThreadMarks(
   idOrIndex: number | string,
   options: LibraryConfig & { readonly maxBytes: number },

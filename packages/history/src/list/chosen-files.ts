@@ -12,7 +12,7 @@ interface ChosenFiles extends Pick<Discovered, "skipped"> {
   readonly isPart: boolean;
 }
 
-/** The files that `workspace`, `since` and `until` choose: those of the sessions that a list with these options shows. */
+/** Finds the files of the sessions that a list with the same `workspace`, `since` and `until` shows. */
 export async function chosenFiles(config: LibraryConfig): Promise<ChosenFiles> {
   const isPart = config.workspace !== undefined || config.since !== undefined || config.until !== undefined;
   if (!isPart) return { ...discover(config), isPart };

@@ -10,7 +10,7 @@ const mostCorrections = 20;
 
 const isUnread = ({ origin }: DataFile): boolean => origin?.hasLines === false;
 
-/** Sessions with their titles, newest activity first, so that index 0 is the newest. Subagents are not listed. */
+/** Lists sessions with their titles. Index 0 has the newest activity. Subagents are not listed. */
 export async function listSessions(config: LibraryConfig = {}): Promise<PaginatedResult<SessionSummary>> {
   const page = pageOf(config);
   return await withStore(config, async (store) => {

@@ -26,15 +26,15 @@ export interface SessionOrder {
   readonly files: readonly DataFile[];
   /** Details of the files that were read for a filter or a page. Others are read when needed. */
   readonly details: Map<DataFile, SessionDetails>;
-  /** Details from the index. Most lists need the details of only a few files. */
+  /** Encoded details from the index. They are decoded only for files that a list shows. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
   /**
-   * Orders the sessions again after more details were read. Returns false if these details do not change any time.
+   * Orders the sessions again after more details were read. Returns false if no time has changed.
    */
   correct(): boolean;
 }
 
-/** Finds and orders the sessions. Without a filter on content only the ends of the files are read. */
+/** Finds and orders the sessions. Without `workspace` and `until`, only the ends of the files are read. */
 export async function orderSessions(
   config: LibraryConfig,
   store: FacetStore,
@@ -68,8 +68,7 @@ export async function orderSessions(
   for (const [file, data] of saved) if (!activity.has(file)) details.set(file, listedDetails(data));
   const newest = (file: DataFile): number => activity.get(file) ?? otherTime(file, details);
   if (config.since !== undefined) files = files.filter((file) => newest(file) >= Number(config.since));
-  // A file without messages comes last: its only time may be the time at which it was copied, which would make it the
-  // newest.
+  // A file without messages comes last. Its only time may be the time of a copy, and so the newest time of all.
   const rank = (file: DataFile): number => (activity.has(file) ? 0 : 1);
   const sort = (): void =>
     void files.sort((a, b) => rank(a) - rank(b) || newest(b) - newest(a) || (a.path < b.path ? -1 : 1));
@@ -93,12 +92,12 @@ export async function orderSessions(
   return { discovered, files, details, saved, correct };
 }
 
-/** False if a session is known to belong to another project before its lines are read. */
+/** Returns false if the session belongs to another project. Returns true if this is known only after the lines are read. */
 function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** Translates those sessions that have not been translated yet, and returns all files in the same order. */
+/** Translates the sessions that have not been translated yet. Returns all files in the same order. */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];
@@ -112,7 +111,7 @@ export async function withLines(files: readonly DataFile[], config: LibraryConfi
   return files.map((file) => made.get(file.path) ?? file);
 }
 
-/** Summaries of some of the ordered files. A file that cannot be read is left out. */
+/** Makes the summaries of some files. A file that cannot be read is left out. */
 export async function summarise(
   chosen: readonly DataFile[],
   order: SessionOrder,

@@ -23,8 +23,8 @@ export interface Copied {
 }
 
 /**
- * Writes to `target`, which must not exist, and flushes it. Without a target nothing is written; the result is otherwise the
- * same.
+ * Copies a file with a change, and flushes the copy. `target` must not exist. Without a target, nothing is written, and the
+ * result is the same.
  */
 export function copyChanged(source: string, target: string | undefined, change: Change): Copied {
   const from = openPlainFile(source);
@@ -103,7 +103,7 @@ function takeBack(list: SpliceList, write: (piece: Buffer) => void): OnPiece {
   };
 }
 
-/** Writes and hashes in large pieces: one system call per line would take most of the time. */
+/** Writes and hashes large pieces, because a system call for each line would take most of the time. */
 function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer): void; flush(): void } {
   const pending = Buffer.allocUnsafe(1024 * 1024);
   let filled = 0;
@@ -127,7 +127,7 @@ function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer
 
 const longestLine = 256 * 1024 * 1024;
 
-/** Passes on the file line by line (with line feeds) or as a whole. A line of more than 256 MiB is passed on in parts, unchanged. */
+/** Reads the file line by line (with line feeds) or as a whole. Passes on a line of more than 256 MiB unchanged, in parts. */
 function readPieces(fd: number, hash: Hash, asWhole: boolean, onPiece: OnPiece): void {
   const { size } = fstatSync(fd);
   let buffer = Buffer.allocUnsafe(asWhole ? Math.max(1, Math.min(size, longestLine)) : 1024 * 1024);

@@ -1,8 +1,8 @@
 /**
- * The steps of a migration, each flushed to the disk before the next one begins.
+ * The journal of a migration. Each step is flushed to the disk before the next step begins.
  *
- * It is in Skein's folder, one folder per migration: `journal.jsonl`, and for each rewritten file a file with the replaced
- * bytes. A journal without the step `end` belongs to an interrupted migration, which is finished from the journal.
+ * The folder of a migration has `journal.jsonl`, and a file with the replaced bytes of each rewritten file. If the journal
+ * has no step `end`, the migration was interrupted, and is finished from the journal.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -21,13 +21,13 @@ export interface MovedFile {
   readonly bytes: number;
   readonly sourceSize: number;
   readonly sourceMtimeMs: number;
-  /** Whether the destination already existed with the same content, so that undo must not remove it. */
+  /** Whether the destination already existed with the same content. If so, undo does not remove it. */
   readonly wasPresent: boolean;
   /** The name of the file with the replaced bytes; null if nothing was replaced. */
   readonly replaced: string | null;
   /** The target of a symbolic link; null for a file. */
   readonly link: string | null;
-  /** Empty folders are removed up to these folders, which stay. */
+  /** Empty folders are removed inside `fromTop` and `toTop`. These two folders stay. */
   readonly fromTop: string;
   readonly toTop: string;
 }
@@ -35,7 +35,7 @@ export interface MovedFile {
 /** Edits of a file that many sessions share. */
 export interface LineEdits {
   readonly path: string;
-  /** The old line and the new line; null removes the line. */
+  /** Pairs of an old line and a new line. Null removes the old line. */
   readonly edits: readonly (readonly [old: string, now: string | null])[];
   readonly appended: readonly string[];
 }

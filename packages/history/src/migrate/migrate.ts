@@ -128,7 +128,7 @@ async function run(
   throw new MigrateRefusedError("busy", "Another migration is running. Try again when it has ended.");
 }
 
-/** The sessions of a project. Having none is not an error here: the project may still have a memory to migrate. */
+/** Finds the sessions of a project. A project without sessions is not an error, because it may have a memory. */
 async function sessionsOf(source: string, library: LibraryConfig): Promise<readonly FoundPlace[]> {
   return await withStore(library, async (store) => {
     try {
@@ -202,7 +202,7 @@ async function execute(
     library.onProgress?.(at + 1, plans.length + memories.length);
     await Promise.resolve();
   }
-  // A session whose last journal entry could not be written may already be in its new place, so the journal decides.
+  // A session may have been moved without being in `done`, so the list comes from the journal.
   const shared = sharedEdits(journal ? movesDone(journals, id) : done, task);
   notes.push(...shared.notes);
   if (journal) {
@@ -257,7 +257,7 @@ function slugsIn(path: string): readonly string[] {
   return [...slugs];
 }
 
-/** The memory is migrated even if no session is left, because an interrupted move may have moved them all. */
+/** Plans to migrate the memory, even if no session is left: an interrupted move may have moved all sessions. */
 function memoryPlans(
   plans: readonly PlannedSession[],
   { source, destination }: Task,
@@ -271,7 +271,7 @@ function memoryPlans(
   });
 }
 
-/** A dry run of one session: performs the same checks, without writing. */
+/** Checks a session like a migration, but writes nothing. */
 function rehearse(
   plan: PlannedSession,
   mode: MigrateMode,

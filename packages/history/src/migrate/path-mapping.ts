@@ -8,13 +8,13 @@ function isWindowsPath(path: string): boolean {
   return /^[A-Za-z]:[\\/]/.test(path) || path.startsWith("\\\\");
 }
 
-/** A path without separators at its end, except for a root. */
+/** Removes separators at the end of a path, except from a root. */
 export function withoutTrailingSeparator(path: string): string {
   const short = path.replace(isWindowsPath(path) ? /[\\/]+$/ : /\/+$/, "");
   return short === "" || /^[A-Za-z]:$/.test(short) ? path : short;
 }
 
-/** The length of `folder` if `path` is that folder or is inside it, otherwise undefined. */
+/** Returns the length of `folder` if `path` is this folder or inside it. Returns undefined if `path` is outside. */
 export function lengthInside(path: string, folder: string): number | undefined {
   const isWindows = isWindowsPath(folder);
   if (path.length < folder.length) return undefined;
@@ -36,7 +36,7 @@ export interface MappedPath {
   readonly prefix: { readonly old: string; readonly new: string } | undefined;
 }
 
-/** The new path according to the first mapping that fits, or undefined. The longest folder must come first. */
+/** Maps a path with the first mapping that fits. Returns undefined if no mapping fits. Longer folders must come first. */
 export function mapPath(path: string, mappings: readonly PathMapping[]): MappedPath | undefined {
   for (const { from, to } of mappings) {
     const length = lengthInside(path, from);

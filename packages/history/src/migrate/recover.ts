@@ -87,7 +87,7 @@ export function recoverMigrations(journals: string): number {
   return finished;
 }
 
-/** Applies the edits of shared files that are in the journal, and those for the sessions that were finished just now. */
+/** Applies the journal's edits of shared files, and the edits for recovered sessions. */
 function finishShared(
   { begin, indexing, units }: MigrationState,
   journal: Journal,
@@ -128,7 +128,7 @@ function recoverUnit({ sessionId, step, folders, files }: UnitState, mode: Migra
     return true;
   } catch (error) {
     if (!(error instanceof MigrateRefusedError)) throw error;
-    // The source or the destination has changed since then. Both are left unchanged.
+    // The source or the destination has changed since the interruption. Both stay as they are.
     removeStaging(folders);
     journal.add({ step: "failed", sessionId });
     return false;

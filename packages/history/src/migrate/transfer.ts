@@ -1,7 +1,7 @@
 /**
- * Moves or copies one session. All files are staged beside the destination, flushed and read again, and only then
- * renamed into place; the source is removed last. Every step is in the journal before it begins, so that a process that
- * is killed at any point leaves either the complete source or the checked destination. Reasons: decision 035.
+ * Moves or copies one session. All files are staged beside the destination, flushed, read again, and then renamed into
+ * place. The source is removed last. Every step is in the journal before it begins. If the process is killed, the source
+ * is complete, or the destination is complete and checked. Reasons: decision 035.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -58,7 +58,7 @@ export function transferSession(plan: PlannedSession, mode: MigrateMode, journal
   try {
     publishAll(staged.files);
   } catch (error) {
-    // A file that was rewritten in its own place cannot be restored here. The next migration finishes it from the journal.
+    // A file that was rewritten in place cannot be restored here. The next migration finishes it from the journal.
     if (staged.files.some(({ from, to }) => from === to)) throw error;
     takeBack(staged.files);
     cleanStaging([...staging.values()], plan);
@@ -228,7 +228,7 @@ function takeBack(files: readonly MovedFile[]): void {
   }
 }
 
-/** Removes the source files at the end: first the main transcript, so that the session is not listed twice. */
+/** Removes the source files. The main transcript is removed first, so that the session is not listed twice. */
 export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
   const moved = files.filter(({ from, to }) => from !== to);
   const changed = moved.find(hasSourceChanged);

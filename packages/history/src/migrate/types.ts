@@ -21,7 +21,7 @@ export type MigrateMode = "copy" | "move";
 export interface MigrateOptions {
   /** The data directory to write to. Default: the directory of each session. */
   readonly destinationRoot?: string;
-  /** Skein's folder for journals; `.skein/migrations` in the home directory if not given. */
+  /** The folder of the journals. Default: `.skein/migrations` in the home directory. */
   readonly journalFolder?: string;
   /** Report what would be done and write nothing. */
   readonly dryRun?: boolean;

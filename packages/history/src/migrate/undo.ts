@@ -50,9 +50,8 @@ export function listMigrations({
 const patienceMs = 5000;
 
 /**
- * Undoes a migration; the last one if no id is given. Copies are removed, moved files are restored byte for byte. A file
- * that has changed since the migration, for example because the session was continued, is left in place, and its session
- * is reported as an error.
+ * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte for
+ * byte. If a file has changed since the migration, it stays in place, and its session is reported as an error.
  */
 export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
   const journals = options.journalFolder ?? defaultJournalFolder();
@@ -125,12 +124,12 @@ function removeCopy({ sessionId, files }: UnitState): void {
   for (const { to, toTop } of made) removeEmptyFolders(dirname(to), dirname(toTop));
 }
 
-/** Undoing a move is a move back that restores the replaced bytes and checks the old hashes. */
+/** Moves a session back. The replaced bytes are restored, and the old hashes are checked. */
 function moveBack(
   { sessionId, files }: UnitState,
   { journals, id, journal }: { journals: string; id: string; journal: Journal },
 ): void {
-  // An earlier undo was interrupted after it had moved this session back.
+  // An interrupted undo has already moved this session back.
   if (files.every(isBack)) return;
   refuseChanged(files);
   const planned = files.map((file): PlannedFile => {
@@ -180,7 +179,7 @@ function refuseLive(sessionId: string, files: readonly MovedFile[]): void {
     throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }
 
-/** Project folders are in `projects`, all other folders directly in the data directory. */
+/** Returns the data directory of a folder. Project folders are in `projects`, all other folders directly in it. */
 function rootOf(top: string): string {
   const parent = dirname(top);
   return /[\\/]projects$/.test(parent) ? dirname(parent) : parent;

@@ -18,14 +18,14 @@ export interface DataFile {
   readonly origin?: Origin;
 }
 
-/** What is known about a session of another agent before its lines are prepared. */
+/** Data about a session of another agent that is known before its lines are translated. */
 interface Origin {
   /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;
   /** The approximate time of its last activity. */
   readonly lastMs: number;
   readonly cwd: string | null;
-  /** False if the file does not exist yet, or is older than the session. */
+  /** Whether the translated lines exist and are up to date. */
   readonly hasLines: boolean;
 }
 
@@ -33,11 +33,10 @@ interface Origin {
 export interface SkippedFile {
   readonly path: string;
   readonly reason: "symlink" | "pipe" | "socket" | "device" | "leftover" | "unreadable";
-  /** Details about the reason. */
   readonly message?: string;
 }
 
-/** A folder that was read, and its change time (ctime) at that moment. */
+/** A folder that was read, with its change time (ctime) at the time of reading. */
 export interface SeenFolder {
   readonly path: string;
   readonly changedMs: number;

@@ -10,7 +10,7 @@ export interface TokenUsage {
 
 export interface SessionSummary {
   readonly id: string;
-  /** The agent whose session it is: `claude-code`, `codex`, … */
+  /** The agent of the session: `claude-code`, `codex`, … */
   readonly source: SourceName;
   readonly projectPath: string;
   /** The session's title, by Claude Code's current rule. */
@@ -45,14 +45,14 @@ export interface MessageBase {
   readonly uuid: string;
   readonly parentUuid: string | null;
   readonly timestamp: Date;
-  /** True if the line has no time. `timestamp` is then the time of the previous line. */
+  /** True if the line has no time. If so, `timestamp` is the time of the previous line. */
   readonly timestampIsInferred: boolean;
   readonly isSidechain: boolean;
   /** Whether the message is on the active thread: not rewound, not a side chain, not before a compaction. */
   readonly isActive: boolean;
-  /** Whether the message is on the thread but before a compaction, so that the model no longer saw it. */
+  /** Whether the message is on the thread before a compaction. The model no longer sees such a message. */
   readonly isCompacted: boolean;
-  /** The number of the message's first line, from 1, and how many lines the message has. */
+  /** The number of the message's first line, from 1. */
   readonly lineNumber: number;
   readonly lineCount: number;
   /** The message's first line, unchanged. */
@@ -79,7 +79,7 @@ export interface AssistantMessage extends MessageBase {
   readonly type: "assistant";
   readonly role: "assistant";
   readonly id: string | null;
-  /** The ids of all its lines. */
+  /** The ids of all lines of the message. */
   readonly lineUuids: readonly string[];
   /** The lines after the first one, unchanged; missing if the answer is one line. */
   readonly moreLines?: readonly RawLine[];
@@ -95,7 +95,7 @@ interface OtherMessage extends MessageBase {
   readonly type: MessageType;
   readonly role?: undefined;
   readonly content: unknown;
-  /** A prompt that was typed in the middle of a turn. */
+  /** A prompt that was typed while the model worked. */
   readonly humanPrompt: string | null;
 }
 
@@ -143,7 +143,7 @@ export interface ToolCall {
   readonly result: string | null;
   readonly isError: boolean;
   readonly timestamp: Date;
-  /** The messages with the call and with the result. */
+  /** The id of the message with the call. */
   readonly messageUuid: string;
   readonly resultUuid: string | null;
   readonly durationMs: number | null;
@@ -158,7 +158,7 @@ export interface AgentSummary {
   readonly parentSessionId: string;
   readonly agentType: string | null;
   readonly description: string | null;
-  /** The call that started the subagent, and the trace that links them. */
+  /** The call that started the subagent. `linkedBy` says how the call was found. */
   readonly toolUseId: string | null;
   readonly linkedBy: "meta" | "result" | "text" | "notification" | "progress" | "prompt" | null;
   readonly parentAgentId: string | null;
@@ -199,7 +199,7 @@ interface Pagination {
   readonly limit: number;
   readonly offset: number;
   readonly hasMore: boolean;
-  /** Set if there may be more matches than `total`, because matches that cannot be on this page were not counted. */
+  /** Set if there may be more matches than `total`: matches that cannot be on this page were not counted. */
   readonly totalIsAtLeast?: true;
 }
 

@@ -18,9 +18,8 @@ export interface Hidden {
 }
 
 /**
- * Makes a function that hides what looks like a secret, an account or a home directory. The same secret gets the same
- * mark everywhere, so that the text stays readable. It only recognises common forms: check the result before you share
- * it.
+ * Makes a function that hides secrets, accounts and home directories. The same secret gets the same mark everywhere, so
+ * that the text stays readable. Only common forms of secrets are recognised: check the result before you share it.
  */
 export function createRedactor(options: RedactOptions = {}): (text: string) => string {
   const marks = new Map<string, string>();
@@ -98,7 +97,7 @@ const secrets: readonly Secret[] = [
   },
 ];
 
-/** Names of variables, types and placeholders, which are not secrets. */
+/** Returns true for names of variables, types and placeholders, because they are not secrets. */
 function isHarmless(secret: string): boolean {
   return (
     /^(?:string|number|boolean|null|undefined|true|false|none|unknown|required|optional)\b/i.test(secret) ||
@@ -117,7 +116,7 @@ function namedGroups(groups: readonly unknown[]): { before?: string; secret?: st
 
 type Hide = (kind: string, instead: string) => (text: string) => string;
 
-/** Hides home directories of Linux, macOS and Windows, also those of other machines. */
+/** Hides home directories of Linux, macOS and Windows, even from other machines. */
 function hideHomes(text: string, home: string | undefined, hide: Hide): string {
   let result = text;
   if (home !== undefined && home.length > 3)

@@ -1,6 +1,6 @@
 /**
- * Finds broken lines without parsing the others. A crash may leave two records in one line, a piece of a record before
- * another record, or NUL bytes that were never overwritten.
+ * Finds broken lines without parsing every line. A crash may leave two records in one line, a piece of a record before
+ * another record, or NUL bytes.
  *
  * The code below is `broken-lines.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes how broken lines are
  * recognised.
@@ -17,7 +17,7 @@ export interface BrokenLine {
   readonly records: readonly ParsedLine["value"][];
 }
 
-/** The broken lines of a region that contain whole records, in order. The region must be in the memory of `search`. */
+/** Yields the broken lines of a region, if they contain whole records. The region must be in the memory of `search`. */
 export function* brokenLines(region: Region, search: ByteSearch): Generator<BrokenLine> {
   const { bytes } = region;
   const nextSign = signsIn(search);
@@ -42,7 +42,7 @@ export function mayBeBroken(search: ByteSearch, start: number, end: number): boo
 
 const LINE_FEED = 0x0a;
 
-/** The whole records in a broken line; undefined if the line is not broken or has no whole record. */
+/** Returns the whole records in a broken line, or undefined if the line is not broken or has no whole record. */
 function recordsOf(line: Buffer, offset: number): BrokenLine["records"] | undefined {
   let isBroken = false;
   const records = parseLine(line, { line: 1, offset }, ({ kind }) => {

@@ -1,26 +1,26 @@
 /**
- * Finds bytes in memory about as fast as they can be read, ignoring the case of letters.
+ * Finds bytes in memory, and ignores the case of letters. A search is about as fast as reading the bytes.
  *
- * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`). It needs nothing but memory.
+ * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`).
  * Reasons: decision 032.
  */
 export interface ByteSearch {
-  /** The memory to read files into. After `grow` use the new one. */
+  /** The memory to read files into. `grow` replaces this memory. */
   buffer(): Buffer;
   /** Makes the memory larger and keeps its content. */
   grow(bytes: number): Buffer;
-  /** The next position of `needle` in `buffer()[at, end)`, or -1. A few other bytes count as equal: see the .wat file. */
+  /** Returns the next position of `needle` in `buffer()[at, end)`, or -1. The .wat file lists bytes that count as equal. */
   find(needle: Needle, at: number, end: number): number;
   /**
-   * The next position of a text with characters beyond ASCII. The first needle is the unescaped text (its first byte is
-   * the same in upper and lower case), the second is the escaped text (it begins with `\u`).
+   * Returns the next position of a text with characters beyond ASCII. The first needle is the unescaped text. Its first
+   * byte must be the same in upper and lower case. The second needle is the escaped text, which begins with `\u`.
    */
   findForeign(needles: readonly [Needle, Needle], at: number, end: number): number;
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
   /**
-   * The memory, and where `buffer()` starts in it, for other machine code that works on the same bytes. Bytes 4096 to
-   * 5120 are free.
+   * The memory, for other machine code that works on the same bytes. `buffer()` starts at `bufferAt`. Bytes 4096 to 5120
+   * are free.
    */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
 }
@@ -39,13 +39,12 @@ const pageBytes = 65_536;
 const needleBytes = 128;
 const maxNeedles = 32;
 /**
- * Memory after the needles, for other machine code that works on the same bytes: for the keys that it looks for, and
- * for its results.
+ * Memory after the needles, for the keys and results of other machine code.
  */
 const spareBytes = 1024;
 /** Where the file's bytes begin in the memory. */
 const base = needleBytes * maxNeedles + spareBytes;
-/** Extra memory, because the search reads blocks of 64 bytes, also beyond the end. */
+/** Extra memory, because the search reads blocks of 64 bytes, even beyond the end. */
 const slack = needleBytes + 64;
 
 type Find = (at: number, end: number, needle: number, length: number) => number;

@@ -37,8 +37,8 @@ export function readObject(bytes: Uint8Array, at: number, end: number, wanted: K
 }
 
 /**
- * Fills `found` with the values of the wanted keys of the object that starts at `at`, and stops when all are found. If
- * a key is repeated before that, the last one counts, as in `JSON.parse`. Returns false if the bytes are not an object.
+ * Fills `found` with the values of the wanted keys of the object at `at`. Stops when every key is found. Up to this place,
+ * the last value of a repeated key counts, as in `JSON.parse`. Returns false if the bytes are not an object.
  */
 // oxlint-disable-next-line max-params
 export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {
@@ -79,7 +79,7 @@ function walkObject(bytes: Uint8Array, at: number, end: number, { wanted, found,
   return bytes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
-/** The position after a string that starts at `at`, or -1. */
+/** Returns the position after the string that starts at `at`, or -1. */
 export function skipString(bytes: Uint8Array, at: number, end: number): number {
   let i = at + 1;
   while (i < end) {
@@ -90,7 +90,7 @@ export function skipString(bytes: Uint8Array, at: number, end: number): number {
   return -1;
 }
 
-/** The position after any value that starts at `at`, or -1. It does not check that the text is valid JSON. */
+/** Returns the position after the value that starts at `at`, or -1. Does not check that the text is valid JSON. */
 export function skipValue(bytes: Uint8Array, at: number, end: number): number {
   const first = bytes[at];
   if (first === QUOTE) return skipString(bytes, at, end);

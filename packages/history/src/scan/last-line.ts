@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 
 const blockBytes = 64 * 1024;
 
-/** Where the last whole line of a file ends. What follows it has no line feed yet. */
+/** Finds the end of the last whole line of a file. The bytes after it have no line feed yet. */
 export function endOfLastLine(fd: number, size: number): number {
   const bytes = Buffer.allocUnsafe(blockBytes);
   for (let end = size; end > 0; end -= blockBytes) {

@@ -96,7 +96,7 @@ function copyInto(buffer: Buffer, bytes: number): Buffer {
   return larger;
 }
 
-/** Calls back for each line of a region, without line feed and carriage return. Returns the number of lines. */
+/** Calls `onLine` for each line of a region, without line feed and carriage return. Returns the number of lines. */
 export function forEachLine(
   region: { readonly bytes: Buffer; readonly start: number; readonly end: number },
   onLine: (start: number, end: number) => void,

@@ -1,6 +1,6 @@
 /** Reads text and JSON from the bytes of a line. */
 
-/** A line as an object, or undefined if it is not JSON. */
+/** Parses a line. Returns undefined if the line is not JSON. */
 export function parse(bytes: Buffer, start: number, end: number): Readonly<Record<string, unknown>> | undefined {
   try {
     return JSON.parse(bytes.toString("utf8", start, end)) as Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export function parse(bytes: Buffer, start: number, end: number): Readonly<Recor
   }
 }
 
-/** A JSON string's content as text. */
+/** Returns the content of a JSON string as text. */
 export function text(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString("utf8", start, end);
   if (!raw.includes("\\")) return raw;
@@ -20,12 +20,12 @@ export function text(bytes: Buffer, start: number, end: number): string {
   }
 }
 
-/** Text that is known to be ASCII, read as Latin-1, which is faster. */
+/** Reads ASCII text as Latin-1, because it is faster. */
 export function latin1(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("latin1", start, end);
 }
 
-/** A prompt as a title: on one line, and cut. */
+/** Turns a prompt into a title: one line of at most `longest` characters. */
 export function oneLine(prompt: string, longest = 500): string {
   return prompt.slice(0, longest).replaceAll(/\s+/g, " ").trim();
 }

@@ -37,8 +37,8 @@ export interface LinePlace {
 }
 
 /**
- * The objects of one line; damage is reported. A whole record on the same line as a cut one is still found, because one
- * broken write must not hide the next one.
+ * Returns the records of one line, and reports damage. A whole record after a cut record is still found, because a broken
+ * write must not hide the next write.
  */
 export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Damage) => void): readonly ParsedLine[] {
   const { start, end } = withoutByteOrderMark(bytes, place);
@@ -57,7 +57,7 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
   });
   const whole = tryParse(text);
   if (whole.ok) {
-    // The text itself may contain a replacement character, so the bytes are checked.
+    // A valid text may contain a replacement character, so the bytes are checked.
     if (text.includes("\u{FFFD}") && !isUtf8(cut.bytes.subarray(cut.start, cut.end))) {
       report("invalid-utf8", "bytes that are not UTF-8 were replaced");
     }
@@ -71,7 +71,7 @@ export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Da
   return records.map(found);
 }
 
-/** The bytes of a line as Claude Code writes it: compact JSON and a line feed. */
+/** Formats a line like Claude Code: compact JSON and a line feed. */
 export function formatLine(value: Readonly<Record<string, unknown>>): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
@@ -96,7 +96,7 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Raw NUL bytes are not valid in JSON. After a crash, a file system may leave runs of them in blocks that were not written. */
+/** Cuts out NUL bytes, which are not valid in JSON. After a crash, blocks that were not written may contain NUL bytes. */
 function withoutNulls(bytes: Buffer, start: number, end: number): Cut {
   const first = bytes.indexOf(0, start);
   if (first < 0 || first >= end) return { bytes, start, end, nulls: 0 };
@@ -123,7 +123,7 @@ function tryParse(text: string): Parsed {
   }
 }
 
-/** V8's message quotes the text, which may be secret or contain control characters. The quote is removed. */
+/** Removes the quoted text from V8's message, because the text may be secret or contain control characters. */
 function withoutSnippet(message: string): string {
   const position = /position \d+/.exec(message)?.[0];
   if (message.startsWith("Unexpected end")) return "the line ends in the middle of a value";
@@ -134,7 +134,7 @@ const recordStart = Buffer.from('{"');
 /** Limits the time for a long line with many braces. */
 const maxWalkedBytes = 64 * 1024 * 1024;
 
-/** Whole records in a line that is not JSON as a whole: one after the other, or after a piece of a cut record. */
+/** Finds the whole records in a broken line. A piece of a cut record may come before them. */
 function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   const records: Readonly<Record<string, unknown>>[] = [];
   let at = bytes.indexOf(recordStart);
@@ -150,7 +150,7 @@ function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   return records;
 }
 
-/** An object inside a cut record (a message, an input) must not be mistaken for a record. */
+/** Tells records from objects inside a cut record, such as a message or an input. */
 function looksLikeRecord(value: Readonly<Record<string, unknown>>): boolean {
   if (typeof value["type"] !== "string") return typeof value["display"] === "string";
   return ["uuid", "sessionId", "leafUuid", "messageId", "timestamp", "customTitle"].some((key) => key in value);

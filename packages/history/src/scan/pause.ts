@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Called between steps of long work: lets the event loop run every 15 ms, and throws when the signal is aborted. */
+/** Lets the event loop run every 15 ms between steps of long work. Throws when the signal is aborted. */
 export interface Pause {
   (): Promise<void> | undefined;
 }

@@ -5,12 +5,12 @@ import type { ByteSearch } from "./byte-search.ts";
 export interface ReadFileOptions {
   /** Where to start: the beginning of a line. */
   readonly from?: number;
-  /** Where to stop; the end of the file if not given. With `search`, this is the end at the time of opening. */
+  /** Where to stop. Default: the end of the file. With `search`, later bytes of a growing file are not read. */
   readonly until?: number;
   readonly maxLineBytes?: number;
   /** The file is read into the memory of this search, so that the search can read the regions without a copy. */
   readonly search?: ByteSearch;
-  /** Memory to read into; it is not kept. */
+  /** Memory to read into. After the call, the caller can use it again. */
   readonly buffer?: Buffer;
 }
 
@@ -34,10 +34,10 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
   }
 }
 
-/** Windows has neither of the last two flags (there they are 0) and does not need them. */
+/** On Windows, the last two flags are 0 and not needed. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
-/** Opens a plain file for reading. The type is checked on the open file, so that it cannot be replaced in between. */
+/** Opens a plain file for reading. The type of the open file is checked, because the path may be replaced at any time. */
 export function openPlainFile(path: string): number {
   const fd = openSync(path, openFlags);
   try {
@@ -70,7 +70,7 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
   splitter.finish(onRegion);
 }
 
-/** Reads a file that fits into memory, as most do. If it ends too early, returns false, and it is read in pieces. */
+/** Reads a file that fits into memory. Returns false if it ends too early. If so, the caller reads it in pieces. */
 function readAtOnce(
   fd: number,
   { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },
