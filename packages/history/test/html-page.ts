@@ -8,19 +8,16 @@ export interface Page {
 interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
-  /** The names of the elements around it. */
+  /** The names of the surrounding elements. */
   readonly path: readonly string[];
   text: string;
 }
 
 const empty = new Set(["meta", "!doctype", "br", "hr", "img"]);
-/** Elements whose content is text up to their closing tag. */
+/** Elements that contain only text up to their closing tag. */
 const raw = new Set(["style", "title", "script", "textarea", "xmp", "iframe", "noscript", "plaintext"]);
 
-/**
- * Parses a page. Throws where a browser would have to guess: a tag that is not closed, a closing tag without its tag, a
- * stray bracket.
- */
+/** Parses a page. Throws if a browser would have to guess, for example at a tag without a closing tag. */
 export function parsePage(html: string): Page {
   const elements: Element[] = [];
   const open: Element[] = [];

@@ -36,7 +36,7 @@ describe("the index", () => {
     expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
   });
 
-  test("a list has the same order with and without the index, also if a prompt looks like a saved time", async () => {
+  test("a list has one order with and without the index, even if a prompt looks like a saved time", async () => {
     const data = createDataDirectory();
     const prompts = ['"lastTime":"2099-01-01T00:00:00.000Z"', "newer", 'x","lastTime":null,"y":"'];
     for (const [at, prompt] of prompts.entries())
@@ -48,7 +48,7 @@ describe("the index", () => {
     expect(indexed.data.map(({ id }) => id)).toEqual([sessionId(2), sessionId(1), sessionId(3), sessionId(9)]);
   });
 
-  test("the index does not keep a half-written line, and counts it once when it is complete", async () => {
+  test("the index ignores an incomplete line, and counts it once when it is complete", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.answer("one")]);
@@ -64,7 +64,7 @@ describe("the index", () => {
     expect((await getUsage(data.indexed)).totals.calls).toBe(2);
   });
 
-  test("the index notices that a file was rewritten in place, even if the file is longer now", async () => {
+  test("the index notices that a file was rewritten in place, even if the new text is longer", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("alpha"), conversation().answer("one")]);
     await buildIndex(data.indexed);
@@ -79,7 +79,7 @@ describe("the index", () => {
     expect((await searchSessions("omega", data.indexed)).pagination.total).toBe(1);
   });
 
-  test("the index is readable only by its user, and is outside the data directory", async () => {
+  test("only the user can read the index, which is outside the data directory", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);
     await buildIndex(data.indexed);
@@ -88,7 +88,7 @@ describe("the index", () => {
       expect(statSync(join(data.cacheFolder, name)).mode & 0o077).toBe(0);
   });
 
-  test("a damaged or foreign index is deleted, and the result is correct", async () => {
+  test("if the index is damaged or not a database, lists are still correct", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("x")]);
     const plain = await listSessions(data.config);
@@ -105,7 +105,7 @@ describe("the index", () => {
     ).toEqual(plain);
   });
 
-  test("the index drops deleted files", async () => {
+  test("a deleted file is removed from the index", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("findme")]);
     await buildIndex(data.indexed);
@@ -114,7 +114,7 @@ describe("the index", () => {
     expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(0);
   });
 
-  test("the index survives killed processes and several processes at the same time", async () => {
+  test("the index stays correct with killed processes and with several processes at a time", async () => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 10, bytes: 3_000_000, seed: 21 });
     const expected = await getUsage(data.config);

@@ -1,4 +1,4 @@
-/** Lines with every kind of JSON that a parser must accept, must reject, or may treat as it likes. */
+/** Tests lines with JSON that a parser must accept, must reject, or may accept or reject. */
 import { describe, expect, test } from "vitest";
 import type { Damage } from "../src/scan/parse-line.ts";
 import { getUsage, listSessions, readLines, searchSessions } from "../src/index.ts";
@@ -21,11 +21,11 @@ const accepted: readonly (readonly [string, Buffer, unknown])[] = [
   ["line separators of JavaScript", text('{"a":"\u2028\u2029"}'), { a: "\u2028\u2029" }],
   ["noncharacters", text('{"a":"\uffff\u{10ffff}"}'), { a: "\uffff\u{10ffff}" }],
   ["an empty key", text('{"":1}'), { "": 1 }],
-  ["a key twice: the last one counts", text('{"a":1,"a":2}'), { a: 2 }],
+  ["a key that occurs twice (the last value counts)", text('{"a":1,"a":2}'), { a: 2 }],
   ["a text that looks like a line", text('{"a":"{\\"type\\":\\"user\\"}"}'), { a: '{"type":"user"}' }],
 ];
 
-/** Lines that are not JSON: each is damage, and no other line is lost. */
+/** Lines that are not JSON. Each line is damage, and all other lines are read. */
 const rejected: readonly (readonly [string, Buffer])[] = [
   ["a comma at the end of an object", text('{"a":1,}')],
   ["a comma at the end of a list", text('{"a":[1,]}')],
@@ -62,7 +62,7 @@ const rejected: readonly (readonly [string, Buffer])[] = [
 /** JSON that is not an object is damage too. */
 const notObjects = ["[]", "1", '"x"', "null", "true", "-0", '[{"type":"user"}]'].map(text);
 
-/** The specification leaves these to the parser. The test keeps our answer the same. */
+/** Lines that a parser may accept or reject by the specification. The test ensures that our answer does not change. */
 const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Damage["kind"][]])[] = [
   ["a lone surrogate", text('{"a":"\\ud800"}'), { a: "\ud800" }, []],
   ["surrogates in the wrong order", text('{"a":"\\udc00\\ud800"}'), { a: "\udc00\ud800" }, []],
@@ -73,7 +73,7 @@ const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Dam
   ["a cut sequence", bytes('{"a":"', 0xe2, 0x82, '"}'), { a: "\u{FFFD}" }, ["invalid-utf8"]],
   ["an overlong sequence", bytes('{"a":"', 0xc0, 0xaf, '"}'), { a: "\u{FFFD}\u{FFFD}" }, ["invalid-utf8"]],
   ["a surrogate in UTF-8", bytes('{"a":"', 0xed, 0xa0, 0x80, '"}'), { a: "\u{FFFD}".repeat(3) }, ["invalid-utf8"]],
-  ["a replacement character that was written", text('{"a":"\u{FFFD}"}'), { a: "\u{FFFD}" }, []],
+  ["a replacement character in the file", text('{"a":"\u{FFFD}"}'), { a: "\u{FFFD}" }, []],
   ["a raw NUL", bytes('{"a":"x', 0, '"}'), { a: "x" }, ["nul-bytes"]],
   ["depth 5,000", text(`{"a":${"[".repeat(5000)}${"]".repeat(5000)}}`), expect.anything(), []],
 ];
@@ -81,7 +81,7 @@ const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Dam
 const before = { type: "tag", sessionId: "s", tag: "before" };
 const after = { type: "tag", sessionId: "s", tag: "after" };
 
-/** Puts a line between two valid ones. Returns what was read between them, and the damage, which must be in line 2. */
+/** Puts a line between two valid lines. Returns the values between them, and the damage, which must be in line 2. */
 function between(line: Buffer): { values: unknown[]; damage: Damage["kind"][] } {
   const content = Buffer.concat([Buffer.from(jsonLines([before])), line, Buffer.from(`\n${jsonLines([after])}`)]);
   const path = createDataDirectory().write("file.jsonl", content);
@@ -117,7 +117,7 @@ describe("a line", () => {
   });
 });
 
-test("lists, usage and searches read the lines after each of these valid and invalid lines", async () => {
+test("lists, usage and searches read the lines after each valid or invalid line", async () => {
   const data = createDataDirectory();
   const talk = conversation();
   const lines = [...accepted.map(([, line]) => line), ...rejected.map(([, line]) => line), ...notObjects];

@@ -7,7 +7,7 @@ import { migrateSession, migrateWorkspace } from "../src/index.ts";
 import { createDataDirectory } from "./data-directory.ts";
 import { away, fill, home, snapshot } from "./migrate-world.ts";
 
-/** A small separate disk, or undefined where mounting is not allowed. */
+/** Mounts a small separate disk. Returns undefined if mounting is not allowed. */
 function smallDisk(megabytes: number): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), "skein-disk-"));
   try {
@@ -45,7 +45,7 @@ test("a move to another disk checks the copy, and undo moves the session back", 
   expect(files).toEqual(expected);
 });
 
-test("a move to a full disk fails, leaves no partial file and an unchanged source, and succeeds when there is space", async ({
+test("a move to a full disk fails without partial files or changes of the source, and succeeds with more space", async ({
   skip,
 }) => {
   const disk = smallDisk(2);

@@ -1,4 +1,4 @@
-/** Makes the file system fail at a chosen call, as if the process were killed there or the disk were full from there on. */
+/** Makes the file system fail at a chosen call, as if the process were killed or the disk were full. */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
@@ -26,7 +26,7 @@ const changing = [
   "utimesSync",
   "openSync",
 ] as const;
-/** The calls that fail on a full disk. */
+/** The functions that fail if the disk is full. */
 const needsSpace: ReadonlySet<string> = new Set([
   "writeSync",
   "linkSync",
@@ -41,7 +41,7 @@ export interface Ran {
   readonly error: unknown;
 }
 
-/** Runs `work` with a fault at the call with this number (from 1; 0 = none), and returns how many calls there were. */
+/** Runs `work` with a fault at the call with this number, or without a fault for 0. Returns the number of calls. */
 export async function withFault(at: number, fault: Fault, work: () => Promise<unknown>): Promise<Ran> {
   const original = Object.fromEntries(changing.map((name) => [name, fs[name]]));
   let calls = 0;
@@ -54,7 +54,7 @@ export async function withFault(at: number, fault: Fault, work: () => Promise<un
       if (fault === "killed" && at > 0 && calls >= at) throw new InjectedFault("KILLED");
       if (fault === "full" && at > 0 && calls >= at && needsSpace.has(name)) throw new InjectedFault("ENOSPC");
       if (fault === "once" && calls === at) throw new InjectedFault("EIO");
-      // These tests check the order of calls. Flushing to the disk would only make them slow.
+      // Flushing to the disk is left out, because it is slow and these tests check only the order of calls.
       return name === "fsyncSync" ? undefined : real(...args);
     };
     (fs as unknown as Record<string, unknown>)[name] = replaced;
@@ -71,7 +71,7 @@ export async function withFault(at: number, fault: Fault, work: () => Promise<un
   }
 }
 
-/** Runs `work` to its end, without faults. Like `withFault`, it does not flush to the disk. */
+/** Runs `work` without faults and without flushing to the disk. */
 export async function withoutFault<Result>(work: () => Promise<Result>): Promise<Result> {
   const running: Promise<Result>[] = [];
   await withFault(0, "once", async () => running[running.push(work()) - 1]);

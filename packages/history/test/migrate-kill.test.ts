@@ -10,7 +10,7 @@ import { createDataDirectory, type DataDirectory } from "./data-directory.ts";
 import { InjectedFault, withFault, withoutFault, type Fault } from "./migrate-faults.ts";
 import { away, fill, home, snapshot as exactSnapshot } from "./migrate-world.ts";
 
-/** With `SKEIN_LONG=1` every call is tested, otherwise every n-th. */
+/** Returns the distance between tested calls. With `SKEIN_LONG=1` every call is tested. */
 const every = (step: number): number => (process.env["SKEIN_LONG"] ? 1 : step);
 const inPlace = { source: "/work/my.app", destination: "/work/my-app" };
 const elsewhere = { source: home, destination: away };
@@ -29,7 +29,7 @@ function migrate(data: DataDirectory, { places, mode }: Way): Promise<{ failedCo
   return migrateWorkspace({ ...places, mode }, options(data));
 }
 
-/** The data directory before and after a run without faults, and how many calls the run makes. */
+/** Returns the data directory before and after a run without faults, and the number of calls in the run. */
 async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapshot; calls: number }> {
   const data = createDataDirectory();
   fill(data, 2, way.places.source);
@@ -39,7 +39,10 @@ async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapsho
   return { before, after: snapshot(data.root), calls };
 }
 
-/** Prompts that were added after a crash may be in another order. No prompt may be missing or doubled. */
+/**
+ * Returns the files with sorted prompts. Prompts after a crash may be in another order, but none may be missing or
+ * doubled.
+ */
 function snapshot(root: string): Snapshot {
   const prompts = readFileSync(join(root, "history.jsonl"), "utf8").split("\n").sort().join("\n");
   return { ...exactSnapshot(root), "history.jsonl": prompts };
@@ -47,7 +50,7 @@ function snapshot(root: string): Snapshot {
 
 type Snapshot = Readonly<Record<string, string>>;
 
-/** Each session is complete in its old place or complete in its new place. */
+/** Checks that each session is complete in its old or its new place. */
 function expectWhole(now: Snapshot, before: Snapshot, after: Snapshot): void {
   for (const id of Object.keys(before).flatMap((path) => /([0-9a-f-]{36})\.jsonl$/.exec(path)?.[1] ?? [])) {
     const isThere = (all: Snapshot): boolean =>
@@ -66,7 +69,7 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
     fill(data, 2, way.places.source);
     const { error } = await withFault(at, fault, () => migrate(data, way));
     if (error !== undefined) expect(error).toBeInstanceOf(InjectedFault);
-    // While a session is rewritten in place, some of its files are old and some are new. The journal finishes it.
+    // While a session is rewritten in place, some of its files are old and some are new. So this check is left out.
     if (way.places === elsewhere) expectWhole(snapshot(data.root), before, after);
     const { data: listed } = await listSessions(data.config);
     expect(listed.length).toBeGreaterThanOrEqual(2);
@@ -74,7 +77,7 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
     try {
       expect(await withoutFault(() => migrate(data, way))).toMatchObject({ failedCount: 0 });
     } catch (error_) {
-      // Everything was moved before the fault, so nothing is left to move.
+      // The fault came after everything was moved, so the workspace no longer exists.
       expect(error_).toMatchObject({ name: "WorkspaceNotFoundError" });
     }
     expect([at, snapshot(data.root)]).toEqual([at, after]);
@@ -83,28 +86,28 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
   return points;
 }
 
-test("a move that is killed at any call leaves each session complete, and the next run finishes it", async () => {
+test("if a move is killed at any call, each session stays complete and the next run finishes the move", async () => {
   const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(11));
   expect(points).toBeGreaterThan(7);
 });
 
-test("a copy that is killed at any call leaves each session complete, and the next run finishes it", async () => {
+test("if a copy is killed at any call, each session stays complete and the next run finishes the copy", async () => {
   expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(23))).toBeGreaterThan(5);
 });
 
-test("a killed move that rewrites files in place is finished by the next run", async () => {
+test("if a move that rewrites files in place is killed, the next run finishes the move", async () => {
   expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(19))).toBeGreaterThan(5);
 });
 
-test("if the disk is full from any call on, each session stays complete, and the next run with space finishes the move", async () => {
+test("if the disk gets full at any call, each session stays complete and the next run with space finishes the move", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(23))).toBeGreaterThan(7);
 });
 
-test("a migration survives one failing system call at any point", async () => {
+test("if any system call fails once, the next run finishes the migration", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(21))).toBeGreaterThan(7);
 });
 
-test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished by the next undo", async (mode) => {
+test.each(["move", "copy"] as const)("if undo of a %s is killed, the next undo finishes it", async (mode) => {
   const way = { places: elsewhere, mode };
   const prepared = async (): Promise<DataDirectory> => {
     const data = createDataDirectory();
@@ -126,7 +129,7 @@ test.each(["move", "copy"] as const)("an undo of a %s that is killed is finished
   }
 });
 
-test("a killed process releases its lock, and the next process finishes the migration", async () => {
+test("the lock of a killed process is free, and the next process finishes the migration", async () => {
   const { after } = await undisturbed({ places: elsewhere, mode: "move" });
   for (const at of process.env["SKEIN_LONG"] ? [3, 20, 40, 60] : [3, 40]) {
     const data = createDataDirectory();

@@ -1,4 +1,4 @@
-/** A data directory whose sessions have every kind of file that can belong to a session, and snapshots of it. */
+/** Makes a data directory with every kind of file that can belong to a session, and snapshots of it. */
 import { createHash } from "node:crypto";
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -7,7 +7,7 @@ import { conversation, jsonLines, sessionId, type DataDirectory, type Fields } f
 export const home = "/work/app";
 export const away = "/work/other place";
 
-/** Lines with paths in fields, the same paths in text, a signature, an unknown line and a damaged one. */
+/** Returns lines with paths in fields and in text, a signature, an unknown line and a damaged line. */
 export function lines(cwd = home): readonly (Fields | string)[] {
   const said = conversation("2026-11-01T10:00:00.000Z", { cwd });
   return [
@@ -76,7 +76,7 @@ export function fill(data: DataDirectory, count = 1, cwd = home): readonly strin
   return ids;
 }
 
-/** Every file below a folder, with a hash of its content. */
+/** Returns every file below a folder, with a hash of its content. */
 export function snapshot(folder: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   const walk = (at: string): void => {

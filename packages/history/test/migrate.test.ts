@@ -39,7 +39,7 @@ test.each([
   ["a neighbour with a dash", "/a/b-c/x", undefined],
   ["the same name elsewhere", "/x/a/b", undefined],
   ["a relative path", "a/b", undefined],
-])("a path is mapped only at name boundaries: %s", (_, path, expected) => {
+])("only whole folder names in a path are replaced: %s", (_, path, expected) => {
   expect(mapPath(path, [{ from: "/a/b", to: "/c" }])?.path).toBe(expected);
 });
 
@@ -48,7 +48,7 @@ test.each([
   ["C:\\git\\app\\src\\a.ts", "D:\\new\\src\\a.ts"],
   ["c:/git/APP/src", "D:\\new/src"],
   ["C:\\git\\app2\\a.ts", undefined],
-])("a Windows path is mapped with any case and separators: %s", (path, expected) => {
+])("a Windows path is replaced with any case and separators: %s", (path, expected) => {
   expect(mapPath(path, [{ from: "C:\\git\\app", to: "D:\\new" }])?.path).toBe(expected);
 });
 
@@ -56,7 +56,7 @@ test("a mapping from Windows to another system changes the separators", () => {
   expect(mapPath("C:\\git\\app\\src\\a.ts", [{ from: "C:\\git\\app", to: "/new" }])?.path).toBe("/new/src/a.ts");
 });
 
-test("a rewritten line changes only in its path fields, and all other bytes stay the same", () => {
+test("rewriting a line changes only path fields and no other byte", () => {
   const before = text(lines());
   const after = before
     .split("\n")
@@ -79,7 +79,7 @@ test("a rewritten line changes only in its path fields, and all other bytes stay
   expect(after).toContain('"n":1.50e2,"text":"\\u0041 /work/app"');
 });
 
-test("a copy leaves the source as it is, and the session is found in both places", async () => {
+test("a copy does not change the source, and the session is found in both places", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const before = snapshot(data.root);
@@ -92,7 +92,7 @@ test("a copy leaves the source as it is, and the session is found in both places
   expect(readFileSync(data.path("history.jsonl"), "utf8")).toContain(`"project":"${away}"`);
 });
 
-test("a move includes subagents, results and old agent files, and leaves nothing behind", async () => {
+test("a move includes subagents, results and old agent files, and removes all of them from the source", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const old = statSync(data.path("projects", "-work-app", `${id}.jsonl`)).mtimeMs;
@@ -135,7 +135,7 @@ test("a workspace is moved with its memory, all prompts and its settings, and un
   ]);
 });
 
-test("undo of a copy removes the copy, its prompts and its settings, and nothing else", async () => {
+test("undo of a copy removes only the copy, its prompts and its settings", async () => {
   const data = createDataDirectory();
   fill(data, 2);
   const before = snapshot(data.root);
@@ -145,7 +145,7 @@ test("undo of a copy removes the copy, its prompts and its settings, and nothing
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("undo rejects a session that was continued in its new place", async () => {
+test("undo rejects a session that was continued after the migration", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away, mode: "move" }, optionsFor(data));
@@ -158,7 +158,7 @@ test("undo rejects a session that was continued in its new place", async () => {
   expect(snapshot(data.root)).toEqual(after);
 });
 
-test("a migration to another data directory includes the files that are stored per session", async () => {
+test("a migration to another data directory includes the files that are not stored by project", async () => {
   const data = createDataDirectory();
   const other = createDataDirectory();
   const [id = ""] = fill(data);
@@ -179,7 +179,7 @@ test("a migration to another data directory includes the files that are stored p
   expect(readFileSync(data.path("history.jsonl"), "utf8").trim().split("\n")).toHaveLength(2);
 });
 
-test("a dry run reports what would be done and writes nothing", async () => {
+test("a dry run reports the planned changes and writes nothing", async () => {
   const data = createDataDirectory();
   fill(data, 2);
   const before = snapshot(data.root);
@@ -195,7 +195,7 @@ test("a dry run reports what would be done and writes nothing", async () => {
 
 test.each([
   ["the same path", home, "same-place"],
-  ["the same path with a slash", `${home}/`, "same-place"],
+  ["the source path with a slash at the end", `${home}/`, "same-place"],
   ["a path inside the source", `${home}/sub`, "inside-source"],
 ])("a migration to %s is rejected", async (_, destination, code) => {
   const data = createDataDirectory();
@@ -207,7 +207,7 @@ test.each([
   });
 });
 
-test("a session that is open in Claude Code is rejected, and is moved after the process has ended", async () => {
+test("a session that is open in Claude Code is rejected until the process ends", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const before = snapshot(data.root);
@@ -223,7 +223,7 @@ test("a session that is open in Claude Code is rejected, and is moved after the 
   });
 });
 
-test("a session that grows while it is moved stays where it is", async () => {
+test("a session that grows during a move stays in the source", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   const path = data.path("projects", "-work-app", `${id}.jsonl`);
@@ -267,7 +267,7 @@ test.each([
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("a session that exists at the destination with the same content is not a conflict, and undo leaves it there", async () => {
+test("an equal session at the destination is no conflict, and undo does not remove it", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away }, optionsFor(data));
@@ -279,7 +279,7 @@ test("a session that exists at the destination with the same content is not a co
   expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
 });
 
-test("between two paths with the same folder name, a move rewrites files in place, a copy is rejected, and undo restores the files", async () => {
+test("for two paths with one folder name, a move rewrites files in place, undo restores them, and a copy is rejected", async () => {
   const data = createDataDirectory();
   fill(data, 1, "/work/my.app");
   const before = snapshot(data.root);
@@ -319,7 +319,7 @@ test("sessions of Windows are moved, and their paths are rewritten", async () =>
   expect(moved).toContain(String.raw`"content":"in C:\\git\\app"`);
 });
 
-test("links among a session's files stay links, and a project folder that is a link is rejected", async () => {
+test("links in a session's files stay links, and a project folder that is a link is rejected", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   symlinkSync("/etc/hostname", data.path("projects", "-work-app", id, "link"));
@@ -333,7 +333,7 @@ test("links among a session's files stay links, and a project folder that is a l
   expect(readdirSync(data.path("elsewhere"))).toEqual([]);
 });
 
-test("an unknown session is reported as an error, and the other sessions are migrated", async () => {
+test("an unknown session is reported as an error, and all known sessions are migrated", async () => {
   const data = createDataDirectory();
   const [first = ""] = fill(data, 2);
   utimesSync(data.path("projects", "-work-app", `${first}.jsonl`), 1, 1);

@@ -1,4 +1,4 @@
-/** Files without read permission. Root may read everything, so the calls are made as another user. */
+/** Tests files without read permission. Another user makes the calls, because root may read everything. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { conversation, createDataDirectory, sessionId, type DataDirectory } from
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** Runs the body of an async function with `library` and `config` as another user, and returns its result. */
+/** Runs `body` as another user, in an async function with `library` and `config`. Returns its result. */
 function asNobody(data: DataDirectory, body: string, cacheFolder: string | null = null): unknown {
   const library = JSON.stringify(join(import.meta.dirname, "../src/index.ts"));
   const script = `
@@ -16,7 +16,7 @@ function asNobody(data: DataDirectory, body: string, cacheFolder: string | null 
     const config = ${JSON.stringify({ dataPath: data.root, cacheFolder })};
     const attempt = (call) => call.then(() => "worked", (error) => error.code ?? error.name);
     console.log(JSON.stringify(await (async () => { ${body} })()));`;
-  // The other user needs access to the test's own folder.
+  // The other user needs access to the folder of the test.
   chmodSync(dirname(data.root), 0o755);
   const flags = [
     "--conditions=@skein/source",
@@ -34,7 +34,6 @@ function asNobody(data: DataDirectory, body: string, cacheFolder: string | null 
   return JSON.parse(run.stdout) as unknown;
 }
 
-/** Three sessions in two projects. */
 function library(): DataDirectory {
   const data = createDataDirectory();
   for (const [number, project] of [
@@ -49,7 +48,7 @@ function library(): DataDirectory {
 }
 
 describe.skipIf(process.platform === "win32")("without permission", () => {
-  test("a transcript without read permission is reported, and the others are read", () => {
+  test("a transcript without read permission is reported, and all other transcripts are read", () => {
     const data = library();
     const path = data.path("projects/-work-app", `${sessionId(2)}.jsonl`);
     chmodSync(path, 0);
@@ -74,7 +73,7 @@ describe.skipIf(process.platform === "win32")("without permission", () => {
     });
   });
 
-  test("a project folder without read permission is reported, and the others are read", () => {
+  test("a project folder without read permission is reported, and all other projects are read", () => {
     const data = library();
     chmodSync(data.path("projects/-work-app"), 0);
     const found = asNobody(

@@ -10,10 +10,10 @@ const tail = '"requestId":"req_1","type":"assistant","uuid":"u1","timestamp":"20
 const line = `{"parentUuid":null,"isSidechain":false,"cwd":"/a","message":${message},${tail}}`;
 const long = `{"input_tokens":123456789,"cache_creation_input_tokens":30,"cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20},"output_tokens":7,"cache_read_input_tokens":1,"server_tool_use":{"web_search_requests":3,"web_fetch_requests":0},"service_tier":"standard","iterations":[{"input_tokens":99,"type":"message"}],"output_tokens_details":{"output_tokens":98},"speed":"fast"}`;
 
-/** Lines of the usual form: both readers must read the same from them. */
+/** Lines of the usual form, which both readers must read with equal results. */
 const plain: readonly (readonly [name: string, line: string])[] = [
   ["the usual form", line],
-  ["every counter, with breakdowns that repeat them", line.replace(usage, long)],
+  ["every counter, and breakdowns that repeat the counters", line.replace(usage, long)],
   ["an empty usage", line.replace(usage, "{}")],
   ["a side chain", line.replace('"isSidechain":false', '"isSidechain":true')],
   ["a side chain that is marked after the message", line.replace('"uuid":"u1"', '"isSidechain":true,"uuid":"u1"')],
@@ -25,7 +25,7 @@ const plain: readonly (readonly [name: string, line: string])[] = [
   ["a synthetic answer, which does not count", line.replace("claude-opus-4-6", "<synthetic>")],
 ];
 
-/** Lines of other forms: they must be left to the other reader. */
+/** Lines of other forms, which `readPlainAnswer` must reject. */
 const others: readonly (readonly [name: string, line: string])[] = [
   ["spaces between the values", line.replace('"cwd":"/a"', '"cwd": "/a"')],
   ["a counter that is not a whole number", line.replace('"output_tokens":5', '"output_tokens":5.5')],
@@ -38,13 +38,13 @@ const others: readonly (readonly [name: string, line: string])[] = [
   ["a line of the user", line.replace('"type":"assistant","uuid"', '"type":"user","uuid"')],
   ["a key that only looks like usage", line.replace('"usage"', '"Usage"')],
   ["an empty id", line.replace("msg_1", "")],
-  ["a first nested value that is not the message", line.replace('"cwd":"/a"', '"data":{"a":1}')],
+  ["a nested value before the message", line.replace('"cwd":"/a"', '"data":{"a":1}')],
   ["a line that is cut in its message", line.slice(0, -tail.length)],
   ["an unfinished usage", line.slice(0, line.indexOf('"output_tokens"'))],
 ];
 
 describe("answers in their usual form", () => {
-  test.each(plain)("readPlainAnswer reads %s like readAnyAnswer", (_, text) => {
+  test.each(plain)("readPlainAnswer and readAnyAnswer give equal results for %s", (_, text) => {
     const { isRead, table } = readPlain(text);
     expect(isRead).toBe(true);
     expect(contentOf(table)).toEqual(contentOf(readAny(text)));
@@ -56,7 +56,7 @@ describe("answers in their usual form", () => {
     expect(table.ids).toEqual([]);
   });
 
-  test("a second line of the same answer raises its counters, also after the memory has grown", () => {
+  test("a second line of an answer raises its counters, even after the memory has grown", () => {
     const search = createByteSearch();
     const table = newTable();
     read(table, search, line);
@@ -68,7 +68,7 @@ describe("answers in their usual form", () => {
 });
 
 function read(table: UsageTable, search: ReturnType<typeof createByteSearch>, text: string): boolean {
-  // The line has another line before and after it, as in a file.
+  // As in a file, lines come before and after the text.
   const before = `${line}\n`;
   const all = Buffer.from(`${before}${text}\n${line}\n`);
   all.copy(search.buffer());

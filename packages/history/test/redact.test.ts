@@ -37,13 +37,13 @@ test.each([
   expect(redact(text)).toContain(kept);
 });
 
-test("the same secret gets the same mark, and another secret gets another mark", () => {
+test("equal secrets get equal marks, and different secrets get different marks", () => {
   const hide = createRedactor();
   const text = hide("sk-ant-aaaaaaaaaaaaaaaaaaaaaaaa sk-ant-bbbbbbbbbbbbbbbbbbbbbbbb sk-ant-aaaaaaaaaaaaaaaaaaaaaaaa");
   expect(text).toBe("[token 1] [token 2] [token 1]");
 });
 
-test("home directories become ~, also those of other machines, and names are hidden", () => {
+test("home directories become ~, even paths from another machine, and names are hidden", () => {
   expect(redact("/srv/homes/ada/src/x.ts and /srv/homes/adam/x")).toBe("~/src/x.ts and /srv/homes/adam/x");
   expect(redact("/home/bob/app /Users/eve/app C:\\Users\\Eve\\app C:/Users/eve/app")).toBe("~/app ~/app ~\\app ~/app");
   expect(redact("-Users-eve-app")).toBe("-~-app");
@@ -52,13 +52,13 @@ test("home directories become ~, also those of other machines, and names are hid
 
 test("redacting a long text without secrets is fast", () => {
   const text = `${"a".repeat(200_000)} ${"token".repeat(20_000)} ${"-----BEGIN ".repeat(5000)} ${"x:y://".repeat(20_000)} ${"a@b.".repeat(20_000)}`;
-  // Processor time: other programs may keep the machine busy.
+  // The test measures processor time, because other programs may keep the machine busy.
   const started = process.cpuUsage();
   redact(text);
   expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });
 
-test("hidden texts are reported, with their kind and their replacement", () => {
+test("each hidden text is reported with its kind and its replacement", () => {
   const hidden: string[] = [];
   const redact = createRedactor({
     home: "/home/mara",

@@ -37,7 +37,7 @@ const found = async (data: DataDirectory, query: string, options: SearchOptions 
 };
 
 describe("queries", () => {
-  test("words are found regardless of case and inside other words, and prompts come first", async () => {
+  test("words are found in any case and inside other words, and prompts come first", async () => {
     expect(await found(library(), "parser")).toEqual([
       "prompt:Parser",
       "text:parser",
@@ -49,12 +49,12 @@ describe("queries", () => {
     ]);
   });
 
-  test("several words must all be in the message, in any order", async () => {
+  test("a message is found if it contains all words in any order", async () => {
     expect(await found(library(), "quotes please")).toEqual(["prompt:Please", "prompt:quotes"]);
     expect(await found(library(), "lexer please")).toEqual([]);
   });
 
-  test("a phrase is found only with its words in this order, also across line ends", async () => {
+  test("a phrase is found only with its words in this order, even across line ends", async () => {
     expect(await found(library(), '"fix the parser"')).toEqual(["prompt:fix the Parser"]);
     expect(await found(library(), '"parser. It fails"')).toEqual(["prompt:Parser.\nIt fails"]);
     expect(await found(library(), '"the fix parser"')).toEqual([]);
@@ -89,7 +89,7 @@ describe("queries", () => {
     expect(await found(data, String.raw`/\Bnoent\S/`)).toEqual(["prompt:NOENT:"]);
   });
 
-  test("a search with a pattern that takes exponential time in other engines is fast", async () => {
+  test("a search is fast even with a pattern that takes exponential time in other engines", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user(`${"a".repeat(50_000)}!`)]);
     const started = process.cpuUsage();
@@ -110,7 +110,7 @@ describe("queries", () => {
     expect(requiredLiteral(pattern)).toBe(literal);
   });
 
-  test("the system prompt and the tools that Claude Code records are not searched", async () => {
+  test("a search ignores the system prompt and the tools that Claude Code records", async () => {
     const data = createDataDirectory();
     const attachment = (type: string, more: object) =>
       JSON.stringify({ type: "attachment", uuid: type, attachment: { type, ...more } });
@@ -148,9 +148,7 @@ describe("any script", () => {
     "🦊 fox",
   ];
 
-  /**
-   * Two ways to write a line: as UTF-8, or with \u escapes for all characters beyond ASCII, as some programs do.
-   */
+  /** Two ways to write a line. Some programs write UTF-8, and some write \u escapes for all characters beyond ASCII. */
   const spellings: readonly [string, (line: string) => string][] = [
     ["UTF-8", (line) => line],
     [
@@ -160,7 +158,7 @@ describe("any script", () => {
   ];
 
   test.each(spellings)(
-    "words of any writing system are found in any case, in lines written as %s, with and without an index",
+    "words of any writing system are found in any case in lines with %s, with and without an index",
     async (_, spell) => {
       const data = createDataDirectory();
       const talk = conversation();
@@ -184,7 +182,7 @@ describe("any script", () => {
           ["/検.$/", -1],
           ["/日本.のテ/", 0],
         ] as const) {
-          // A letter without a single lower case, such as ß and İ, is found as it is written.
+          // A letter without a single lower case, such as ß and İ, is found only as it is written.
           const isFound =
             at >= 0 && `before ${texts[at]} after`.toLowerCase().includes(word.toLowerCase().replaceAll("/", ""));
           const isPattern = word.startsWith("/") && at >= 0;
@@ -222,7 +220,7 @@ describe("filters and pages", () => {
     expect((await found(data, "parser", { includeAgents: false })).length).toBe(6);
   });
 
-  test("a match has its place and the lines around it", async () => {
+  test("a match has its position and the lines around it", async () => {
     const { data: matches, pagination } = await searchSessions("parserstate", { ...library().config, context: 1 });
     expect(pagination).toEqual({ total: 1, limit: 50, offset: 0, hasMore: false });
     expect(matches[0]).toMatchObject({
@@ -254,7 +252,7 @@ describe("filters and pages", () => {
   });
 });
 
-test("a search with an index finds the same matches, also in lines that are not in the index yet", async () => {
+test("a search with an index finds all matches, even in lines that are not in the index yet", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 20, bytes: 8_000_000, seed: 9 });
   await buildIndex(data.indexed);
@@ -281,7 +279,7 @@ test("a search with an index finds the same matches, also in lines that are not 
   expect(sessions.length).toBeGreaterThan(10);
 });
 
-test("an empty file has no matches, whatever was read before it", async () => {
+test("an empty file has no matches, even if another file was read before", async () => {
   const data = createDataDirectory();
   const talk = conversation("2026-11-01T10:00:00.000Z");
   data.session(sessionId(1), [talk.user("find the needle")]);
@@ -289,7 +287,7 @@ test("an empty file has no matches, whatever was read before it", async () => {
   expect((await searchSessions("needle", data.config)).data).toHaveLength(1);
 });
 
-test("a search for a frequent word returns the same page as reading everything, with and without an index", async () => {
+test("a search for a frequent word misses nothing on a page, with and without an index", async () => {
   const data = createDataDirectory();
   writeCorpus({ folder: data.root, files: 40, bytes: 12_000_000, seed: 12 });
   await buildIndex(data.indexed);

@@ -22,7 +22,7 @@ const opening = [{ ...user, uuid: "u", timestamp: time(0) }];
 
 const ofOpening = { firstTime: time(0), lastTime: time(0), cwds: [one], sessionId: "s1", firstPrompt: "hello" };
 
-/** Lines after the first prompt, and the details that differ from those of a session with only the first prompt. */
+/** Lines after the first prompt, and the details that these lines change. */
 const cases: readonly (readonly [string, readonly (object | string)[], Partial<SessionDetails>])[] = [
   [
     "an answer over several lines",
@@ -182,14 +182,14 @@ describe("the details of a session", () => {
     });
   });
 
-  test("the details of a file that was cut off come from its complete lines only", () => {
+  test("the details of an incomplete file come only from its complete lines", () => {
     const bytes = Buffer.from(
       textOf([...opening, { ...answer, timestamp: time(3) }, { type: "ai-title", aiTitle: "é" }]),
     );
     for (let end = 1; end <= bytes.length; end += 1) {
       const isWhole = bytes[end] === 0x0a;
-      // A line that is cut right after a brace looks complete. Only parsing it would show the cut, and a list does not
-      // parse lines.
+      // If a line is cut after a brace, it looks complete, because a list does not parse lines. So these cuts are left
+      // out.
       if (bytes[end - 1] === 0x7d && !isWhole) continue;
       const { lines: _, ...details } = folded(bytes.subarray(0, end));
       const { lines: __, ...expected } = folded(
@@ -199,7 +199,7 @@ describe("the details of a session", () => {
     }
   });
 
-  test("the details of a session with 20,000 answers count all of them", () => {
+  test("the details of a session count all of 20,000 answers", () => {
     const lines = Array.from({ length: 20_000 }, (_, i) => ({
       ...answer,
       message: message(`m${i}`),

@@ -1,4 +1,4 @@
-/** The data of each agent as it is on a machine, from fixtures that have the real shapes, and the totals they must give. */
+/** Makes the data of each agent from fixtures in the agent's real format, with the totals that Skein must find. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ interface ExpectedSession {
 
 export interface AgentData {
   readonly name: SourceName;
-  /** A separate folder, with `home`, `roots` and so on below it. */
+  /** A separate folder, which contains `home`, the roots and more. */
   readonly folder: string;
   readonly roots: readonly string[];
   readonly sessions: readonly ExpectedSession[];
@@ -75,7 +75,7 @@ const databases: Readonly<Record<string, readonly (readonly [sql: string, databa
   goose: [["sessions.sql", "sessions.db"]],
 };
 
-/** If an agent has data of several forms: the part of `expected.json` that has the totals of this form. */
+/** For an agent with several data formats, the key of the totals in `expected.json`. */
 const totalsOf: Readonly<Record<string, string>> = {
   opencode: "v1.sql+storage",
   "opencode-2": "v2.sql",
@@ -103,20 +103,20 @@ export const agentNames = [
   "goose",
 ] as const;
 
-/** Some sources have data of several forms. */
+/** Returns the name of the source, which may have several data formats. */
 function nameOf(agent: (typeof agentNames)[number]): SourceName {
   if (agent === "opencode-0" || agent === "opencode-2") return "opencode";
   return agent === "copilot-store" ? "copilot" : agent;
 }
 
-/** Puts the data of one agent into a folder, which is removed after the test if none is given. */
+/** Puts the data of one agent into a folder. The default folder is removed after the test. */
 export function agentData(agent: (typeof agentNames)[number], folder = temporaryFolder()): AgentData {
   const name = nameOf(agent);
   cpSync(join(fixtures, name), folder, { recursive: true });
   for (const [sql, database] of databases[agent] ?? [])
     sqlite(join(folder, database), readFileSync(join(folder, sql), "utf8"));
   if (name === "opencode") {
-    // Removes the folders of the other forms.
+    // The folders of other data formats are removed.
     if (agent !== "opencode-0") rmSync(join(folder, "project"), { recursive: true });
     if (agent !== "opencode") rmSync(join(folder, "storage"), { recursive: true });
   }
@@ -128,7 +128,8 @@ export function agentData(agent: (typeof agentNames)[number], folder = temporary
   if (!expected) throw new Error(`${agent} has no totals`);
   for (const file of ["expected.json", "v1.sql", "v2.sql", "session-store.sql", "state-vscdb.sql", "sessions.sql"])
     if (existsSync(join(folder, file))) rmSync(join(folder, file));
-  // Sessions without times are ordered by the times of their files. The copies would differ by milliseconds, so all get one time.
+  // Sessions without times are ordered by the times of their files. All copies get one time, because they would differ
+  // by milliseconds.
   const copied = new Date();
   for (const path of readdirSync(folder, { recursive: true })) utimesSync(join(folder, String(path)), copied, copied);
   const roots = places[agent]?.(folder) ?? [folder];

@@ -1,4 +1,4 @@
-/** The contract of a source. Every source passes the same suite, on data of its own shape. */
+/** Tests the contract of a source. Every source passes this suite with data in its format. */
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -45,7 +45,10 @@ async function read(
   return await withSources({ dataPath: data.roots, sources: [data.name], cacheFolder, lines });
 }
 
-/** Removes times of activity: a call counts at the line that has its tokens, which may come after the first line of its answer. */
+/**
+ * Removes times of activity, because they may differ. A call counts at the line with its tokens, which may come after
+ * the first line of its answer.
+ */
 function timeless(part: object): unknown {
   return JSON.parse(
     JSON.stringify(part, (key, value: unknown) => (/^(first|last)ActivityAt$/.test(key) ? undefined : value)),
@@ -58,8 +61,8 @@ async function idsIn(config: LibraryConfig): Promise<readonly string[]> {
 }
 
 /**
- * A hash of everything below a folder, except the shared memory of databases: any reader of a write-ahead log may
- * create it.
+ * Returns a hash of everything in a folder. The shared memory of databases is left out, because any reader of a
+ * write-ahead log may create it.
  */
 function stateOf(folder: string): string {
   const hash = createHash("sha256");
@@ -85,7 +88,7 @@ function filesIn(folder: string, name: RegExp): readonly string[] {
 
 export interface SourceOptions {
   readonly agent: Agent;
-  /** Files with lines of sessions; none for an agent that has documents or a database only. */
+  /** The names of files with lines. It is missing for an agent that has only documents or a database. */
   readonly lines?: RegExp;
   /** The database of the agent, below the folder. */
   readonly database?: string;
@@ -97,7 +100,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
   describe(`the contract of a source: ${agent}`, () => {
     afterEach(() => void vi.unstubAllEnvs());
 
-    it("a source recognises the data of its own agent, and no other source claims that data", () => {
+    it("a source recognises the data of its agent, and no other source recognises it", () => {
       const { roots, name } = agentData(agent);
       for (const root of roots) {
         expect(recogniseSource(root)).toBe(name);
@@ -105,7 +108,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       }
     });
 
-    it("a missing root and an empty root have no sessions and no problems", async () => {
+    it("a missing or empty root gives no sessions and no problems", async () => {
       const source = sources.find(({ name }) => name === agentData(agent).name);
       const folder = temporaryFolder();
       mkdirSync(join(folder, "sessions"));
@@ -120,7 +123,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(stateOf(data.folder)).toBe(before);
     });
 
-    it("only changed sessions are read again, and deleted sessions are dropped", async () => {
+    it("only changed sessions are read again, and deleted sessions disappear", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache);
@@ -136,7 +139,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
     });
 
-    it("sessions are listed and their usage is counted without creating lines, with the same result as from the lines", async () => {
+    it("lists and usage create no lines, and give the result that the lines would give", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const unread = await read(data, cache, "as-needed");
@@ -156,7 +159,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(listed.data.map(placeless)).toEqual(asLines.data.map(placeless));
     });
 
-    it("only the lines of the session that is read, and of its subagents, are created", async () => {
+    it("reading a session creates only the lines of this session and its subagents", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache, "as-needed");
@@ -184,7 +187,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
     });
 
     if (lines)
-      it("a line that is cut off, records glued into one line, an unknown record and a line of another agent do not hide a valid session", async () => {
+      it("damaged lines and unknown records do not hide a session", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         for (const path of filesIn(data.folder, lines)) {
@@ -215,7 +218,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("a session whose last line is half written continues in the same file when the line is complete", async () => {
+      it("after an incomplete last line is completed, the session continues in its translated file", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const isTranslated = sources.some(({ name, reads }) => name === data.name && reads === "translated");
@@ -243,20 +246,20 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
         expect(await idsIn(config)).toEqual(await idsIn(whole));
         const totalsOf = async (library: LibraryConfig) => (await getUsage({ ...library, timeZone: "UTC" })).totals;
         expect(await totalsOf(config)).toEqual(await totalsOf(whole));
-        // The lines of Grok and Droid end with their sums of tokens, so they do not only grow.
+        // The lines of Grok and Droid end with sums of tokens, so earlier lines change too.
         const grown = before.filter((file) => wholeLinesIn(file.path).startsWith(file.lines));
         for (const { path, inode } of grown) expect(statSync(path).ino, path).toBe(inode);
         if (isTranslated && agent !== "grok" && agent !== "droid") expect(grown).not.toEqual([]);
       });
 
     if (lines)
-      it("a line of 20 MB does not hide a session or a token", async () => {
+      it("a line of 20 MB hides no session and no token", async () => {
         const data = agentData(agent);
         const before = (await read(data)).config;
         const [ids, { totals }] = [await idsIn(before), await getUsage({ ...before, timeZone: "UTC" })];
         const [first = ""] = filesIn(data.folder, lines);
         const line = { type: "huge", timestamp: "2026-11-01T00:00:00.000Z", text: "x".repeat(20_000_000) };
-        // The long line is in the middle, so that the test also sees whether the lines after it are read.
+        // The long line is in the middle, so the test also checks the lines after it.
         const [head = "", ...rest] = readFileSync(first, "utf8").split("\n");
         writeFileSync(first, [head, JSON.stringify(line), ...rest].join("\n"));
         const { config, problems } = await read(data);
@@ -283,7 +286,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("a database that is being written is read, and its writer is not blocked", async () => {
+      it("a database is read while its agent writes, and the agent is not blocked", async () => {
         const data = agentData(agent);
         const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
         const writer = new DatabaseSync(join(data.folder, database), { timeout: 0 });
@@ -300,7 +303,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("a database of an unknown version, and a file that is not a database, are reported as problems", async () => {
+      it("an unknown database version, or a file that is not a database, is reported as a problem", async () => {
         for (const content of ["newer", "none"]) {
           const data = agentData(agent);
           const path = join(data.folder, database);
@@ -319,7 +322,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (database && table)
-      it("sessions of a temporarily unreadable database are not lost, and the database is no longer reported when it can be read again", async () => {
+      it("sessions of a database are kept while it is unreadable, and the problem ends when it is readable again", async () => {
         const data = agentData(agent);
         const cache = join(temporaryFolder(), "cache");
         const whole = await idsIn((await read(data, cache)).config);

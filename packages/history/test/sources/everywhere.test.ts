@@ -1,4 +1,4 @@
-/** What works on Claude Code's sessions works on those of other agents: watch, archive, blocks, the index, the choice of an agent. */
+/** Tests that watching, archiving, usage, search and export also work with sessions of other agents. */
 import {
   appendFileSync,
   cpSync,
@@ -68,13 +68,13 @@ test("watch reports a line that another agent appends", async () => {
   expect(seen.join("")).toContain("0198c0de-0000-7000-8000-00000000000a");
 });
 
-test("the archive keeps deleted sessions of another agent, and does not duplicate existing ones", async () => {
+test("the archive keeps deleted sessions of another agent, and existing sessions stay single", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const archiveFolder = join(temporaryFolder(), "archive");
   const before = (await listSessions({ ...(await libraryOf([data], cache)), limit: Infinity })).data;
   await archive({ ...(await libraryOf([data], cache, "all")), archiveFolder });
-  // The lines are made again when they are needed; until then only the archive has them.
+  // The lines are made again when they are needed. Until then, only the archive contains the lines.
   rmSync(cache, { recursive: true, force: true });
   const again = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
   expect((await listSessions({ ...again, limit: Infinity })).data.map(({ id }) => id)).toEqual(
@@ -83,7 +83,7 @@ test("the archive keeps deleted sessions of another agent, and does not duplicat
   rmSync(rolloutIn(data.folder));
   const later = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
   const { data: left } = await listSessions({ ...later, limit: Infinity });
-  // A subagent whose parent is gone is a session of its own now.
+  // If the parent of a subagent is gone, the subagent is listed as a session.
   expect(left.map(({ id }) => id)).toEqual(expect.arrayContaining(before.map(({ id }) => id)));
   expect(new Set(left.map(({ source }) => source))).toEqual(new Set(["codex"]));
 });
@@ -110,7 +110,7 @@ test("the archive keeps the sessions of an agent whose folder was deleted", asyn
   );
 });
 
-test("blocks of five hours, search and the index include every agent, and `sources` selects among them", async () => {
+test("usage blocks, search and the index include every agent, and `sources` selects agents", async () => {
   const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
   const config = await libraryOf(agents);
   const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
@@ -131,7 +131,7 @@ function isCodex({ source }: { readonly source: string }): boolean {
   return source === "codex";
 }
 
-test("a session is listed by the time in its last line, not by the time of its file, even if that line is very long", async () => {
+test("a list uses the time in a session's last line, even if the line is very long", async () => {
   const root = join(temporaryFolder(), ".codex");
   const id = (n: number): string => `0198c0de-0000-7000-8000-00000000000${n}`;
   const write = (n: number, ...lines: readonly string[]): void => {
@@ -146,7 +146,7 @@ test("a session is listed by the time in its last line, not by the time of its f
   expect(data.map((session) => session.id)).toEqual([id(2)]);
 });
 
-test("a session with times in the future is listed first, counted once and hides no other session", async () => {
+test("a session with future times is listed first, counted once and hides no other session", async () => {
   const data = agentData("codex");
   const path = rolloutIn(data.folder);
   const whole = await getUsage({ ...(await libraryOf([data])), timeZone: "UTC" });
@@ -160,7 +160,7 @@ test("a session with times in the future is listed first, counted once and hides
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
 });
 
-test("in a folder that several agents claim, each session is read once, by the agent that wrote it", async () => {
+test("if several agents claim a folder, each session is read once, as a session of the agent that wrote it", async () => {
   const agents = [agentData("codex"), agentData("pi")] as const;
   const shared = temporaryFolder();
   for (const { roots } of agents) for (const root of roots) cpSync(root, shared, { recursive: true });
@@ -178,7 +178,7 @@ test("in a folder that several agents claim, each session is read once, by the a
   expect(totals).toEqual((await getUsage({ ...(await libraryOf(agents)), timeZone: "UTC" })).totals);
 });
 
-test("a transcript that Claude Desktop shows is not a session of Claude Code, even if only sessions of Claude Code are requested", async () => {
+test("a transcript of Claude Desktop is never a session of Claude Code, even if only Claude Code is requested", async () => {
   const { folder } = agentData("claude-desktop");
   const home = join(folder, "home", ".claude");
   const own = join(home, "projects", "-srv-demo", "77777777-7777-4777-8777-777777777777.jsonl");
@@ -201,13 +201,13 @@ test("a transcript that Claude Desktop shows is not a session of Claude Code, ev
   expect(all).toEqual(["claude-code 7777", "claude-desktop 4444", "claude-desktop 6666"]);
   expect(await idsOf()).toEqual(all);
   expect([...(await idsOf(["claude-code"])), ...(await idsOf(["claude-desktop"]))]).toEqual(all);
-  // Without any transcript of Claude Code, there is no data, whatever Claude Desktop has.
+  // Claude Code has no transcripts here, so this is an error, even with data of Claude Desktop.
   rmSync(home, { recursive: true });
   await expect(idsOf(["claude-code"])).rejects.toThrow("There is no Claude Code data directory");
   vi.unstubAllEnvs();
 });
 
-test("a root is read once, even if several paths lead to it or it is inside another root", async () => {
+test("a root is read once, even if several paths lead to it or another root contains it", async () => {
   const [codex, opencode, pi] = [agentData("codex"), agentData("opencode"), agentData("pi")];
   const elsewhere = temporaryFolder();
   const link = join(elsewhere, "link");
@@ -222,13 +222,13 @@ test("a root is read once, even if several paths lead to it or it is inside anot
   const sessions = await idsIn(opencode.folder);
   expect(await idsIn(join(opencode.folder, "opencode.db"), opencode.folder)).toEqual(sessions);
   expect(await idsIn(pi.folder, join(pi.folder, "sessions"))).toEqual(await idsIn(pi.folder));
-  // An inner root with sessions of its own stays a root.
+  // The inner root has sessions that the outer root does not have, so both are read.
   const inner = join(opencode.folder, "inner");
   cpSync(join(opencode.folder, "opencode.db"), join(inner, "opencode.db"));
   expect((await idsIn(opencode.folder, inner)).length).toBeGreaterThan(sessions.length);
 });
 
-test("a given root without data of the requested agent is an error that names the agent and the root", async () => {
+test("if a given root has no data of the requested agent, the error contains the agent and the root", async () => {
   const [codex, empty, cacheFolder] = [agentData("codex"), temporaryFolder(), temporaryFolder()];
   const open = async (dataPath: string, sources?: readonly SourceName[]) =>
     await withSources({ dataPath: [...codex.roots, dataPath], cacheFolder, ...(sources && { sources }) });
@@ -244,7 +244,7 @@ test("a given root without data of the requested agent is an error that names th
   expect((await listSessions(config)).data.length).toBeGreaterThan(0);
 });
 
-test("if a given root is above the data of agents, the problem names the folders with the data and their agents", async () => {
+test("if a folder inside the given root has data of an agent, the problem contains the folder and the agent", async () => {
   const { folder } = agentData("kimi");
   const codex = join(folder, "codex");
   cpSync(agentData("codex").folder, codex, { recursive: true });
@@ -257,7 +257,7 @@ test("if a given root is above the data of agents, the problem names the folders
   expect(problems[0]?.message).toContain(`Did you mean ${codex} (Codex) or ${kimi.join(" or ")}?`);
 });
 
-test("a file of another agent in an agent's folder is reported as damage, and every list, even the first, shows it last", async () => {
+test("a file of the wrong agent is reported as damage, and comes last in every list", async () => {
   const [codex, pi] = [agentData("codex"), agentData("pi")];
   const foreign = join(
     codex.folder,
@@ -281,7 +281,7 @@ test("a file of another agent in an agent's folder is reported as damage, and ev
   ]);
 });
 
-test("a sum of many calls has the price of short calls, in usage reports with and without lines and on an exported page", async () => {
+test("a sum of many calls is priced as short calls in usage reports and on exported pages", async () => {
   const root = temporaryFolder();
   const folder = join(root, "session-state", "c0000000-0000-4000-8000-00000000000f");
   mkdirSync(folder, { recursive: true });
@@ -299,7 +299,7 @@ test("a sum of many calls has the price of short calls, in usage reports with an
     cacheFolder: join(root, "cache"),
     lines: "as-needed",
   });
-  // $3 and $15 for a million tokens; a single call with more than 200,000 costs $6 and $22.50.
+  // Short calls cost $3 and $15 for a million tokens. A call with more than 200,000 tokens costs $6 and $22.50.
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals.costUsd).toBeCloseTo(2.7, 6);
   const page = await exportSession(0, "html", config);
   expect(page).toContain("<dt>Cost</dt><dd>$2.70</dd>");
@@ -307,7 +307,7 @@ test("a sum of many calls has the price of short calls, in usage reports with an
   expect((await getUsage({ ...lines, timeZone: "UTC", cacheFolder: null })).totals.costUsd).toBeCloseTo(2.7, 6);
 });
 
-test("a folder in which several agents worked is one project", async () => {
+test("if several agents worked in a folder, it is one project", async () => {
   const config = await libraryOf([agentData("codex"), agentData("opencode"), agentData("pi")]);
   const { data } = await listSessions({ ...config, workspace: "/srv/demo", limit: Infinity });
   expect(new Set(data.map(({ source }) => source))).toEqual(new Set(["codex", "opencode", "pi"]));
@@ -315,7 +315,7 @@ test("a folder in which several agents worked is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is converted for Claude Code, the missing files that it names are reported", async () => {
+test("before a session is converted for Claude Code, missing files in its paths are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");
@@ -338,7 +338,7 @@ test("before a session is converted for Claude Code, the missing files that it n
 });
 
 test.each(agentNames)(
-  "sessions of %s are exported as page, Markdown and JSON, under the name of their agent",
+  "sessions of %s are exported as page, Markdown and JSON with the name of their agent",
   async (agent) => {
     const data = agentData(agent);
     const config = await libraryOf([data]);
@@ -362,7 +362,7 @@ test.each(agentNames)(
   },
 );
 
-test("sessions of two agents with the same id are exported into separate files", async () => {
+test("sessions of two agents with equal ids are exported into separate files", async () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
   const config = await libraryOf([agentData("claude-desktop"), agentData("claude-code")]);
   const names: string[] = [];
@@ -372,7 +372,7 @@ test("sessions of two agents with the same id are exported into separate files",
   vi.unstubAllEnvs();
 });
 
-test.each(agentNames)("a page of %s has the same tokens as its usage report", async (agent) => {
+test.each(agentNames)("the exported page and the usage report of %s have equal tokens", async (agent) => {
   const data = agentData(agent);
   if (agent === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
   const config = await libraryOf([data]);
@@ -388,7 +388,8 @@ test.each(agentNames)("a page of %s has the same tokens as its usage report", as
         (text.match(/\d[\d,]*(?= )/g) ?? []).map((part) => Number(part.replace(/,/g, ""))),
       );
   }
-  // A report counts the copied calls of a fork once, in the session that made them; its page is the whole conversation.
+  // A report counts copied calls only in the parent of a fork. The page of a fork shows the whole conversation, so
+  // forks are left out.
   const isFork = (id: string): boolean => /^(ses_f|ses_v2|019a0000-.*2)$/.test(id);
   const own = [...pages].filter(([id]) => !isFork(id));
   expect(own.length + (agent === "cursor" ? 1 : 0)).toBeGreaterThan(0);
@@ -403,7 +404,7 @@ test.each(agentNames)("a page of %s has the same tokens as its usage report", as
   vi.unstubAllEnvs();
 });
 
-test("the first list has the same order as every later list, also for copies of files", async () => {
+test("all lists have one order, even for copies of files", async () => {
   const config = await libraryOf(agentNames.filter((name) => name !== "claude-desktop").map((name) => agentData(name)));
   const order = async (library: LibraryConfig): Promise<readonly string[]> =>
     (await listSessions({ ...library, limit: 100 })).data.map(({ id }) => id);

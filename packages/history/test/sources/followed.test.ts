@@ -1,4 +1,4 @@
-/** Sessions of other agents that are followed while they are written. */
+/** Tests following sessions of other agents while they are written. */
 import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -12,11 +12,11 @@ import { saidIn } from "./rules/one-source.ts";
 
 interface Followed {
   readonly data: AgentData;
-  /** What `watch` reports of the session since the last call: `rewritten`, damage, or what the new lines say. */
+  /** Returns what `watch` reported since the last call: `rewritten`, damage, or the texts of new lines. */
   news(): Promise<readonly string[]>;
 }
 
-/** Follows a session of this agent from now on. */
+/** Follows a session of this agent, without its earlier lines. */
 async function follow(agent: (typeof agentNames)[number], id: string): Promise<Followed> {
   const data = agentData(agent);
   const cacheFolder = join(temporaryFolder(), "cache");
@@ -61,7 +61,7 @@ const used = {
   },
 };
 
-test("when an answer gets its tokens, only this answer is reported again; when a thread gets a name, only the title is reported", async () => {
+test("only the answer that gets its tokens is reported again, and only the title if a thread gets a name", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const append = (line: object): void => appendFileSync(rollout, `${JSON.stringify(line)}\n`);
@@ -78,7 +78,7 @@ test("when an answer gets its tokens, only this answer is reported again; when a
   expect(await news()).toEqual(["and on"]);
 });
 
-test("a half-written line of another agent is reported when it is complete, and a complete line that cannot be read is reported immediately", async () => {
+test("an incomplete line of another agent is reported when it is complete, and an unreadable line immediately", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const line = `${JSON.stringify(item("user", "in two pieces"))}\n`;
@@ -92,14 +92,14 @@ test("a half-written line of another agent is reported when it is complete, and 
   expect(await news()).toEqual(["not-json"]);
 });
 
-test("a message is reported once in a session whose lines end with the sums of its turns", async () => {
+test("a message is reported once, even if a session's lines end with sums of its turns", async () => {
   const { data, news } = await follow("grok", "01999999-0000-7000-8000-000000000001");
   const chat = fileIn(data, /chat_history\.jsonl$/);
   appendFileSync(chat, `${JSON.stringify({ type: "user", content: [{ type: "text", text: "one more" }] })}\n`);
   expect(await news()).toEqual(["one more"]);
 });
 
-test("a file that another agent writes again from its beginning is reported as rewritten, with all its lines", async () => {
+test("if another agent writes a file again, it is reported as rewritten with all its lines", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const meta = { timestamp: "2026-08-20T09:00:00.000Z", type: "session_meta", payload: { cwd: "/srv/demo" } };
   const lines = [meta, item("user", "anew"), item("assistant", "all of it")];

@@ -1,9 +1,8 @@
 import { type Entry, type LibraryType, type ConformanceList, departure, section, there } from "./line.ts";
 
-const COPIED = "a copy leaves the source as it is, and the session is found in both places";
+const COPIED = "a copy does not change the source, and the session is found in both places";
 const WHOLE = "a workspace is moved with its memory, all prompts and its settings, and undo restores every byte";
-const FULL =
-  "a move to a full disk fails, leaves no partial file and an unchanged source, and succeeds when there is space";
+const FULL = "a move to a full disk fails without partial files or changes of the source, and succeeds with more space";
 
 /** The fields of an entity. `said` is the type in the specification, and `type` is the type in the library's result. */
 function fields(

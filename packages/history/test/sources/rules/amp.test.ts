@@ -1,4 +1,4 @@
-/** Rules of Amp's threads. */
+/** Tests the rules for reading Amp's threads. */
 import { expect, test } from "vitest";
 import { callsIn, readOne, threadOf, titleOf } from "./one-source.ts";
 
@@ -18,7 +18,7 @@ const read = (thread: object) =>
     [PLACE]: { id: ID, created: Date.UTC(2026, 0, 1), title: "Title", env: { initial: { trees: [tree] } }, ...thread },
   });
 
-test("Amp: a thread has its folder, branch, title and times, also if a message has no time", () => {
+test("Amp: a thread has its folder, branch, title and times, even if a message has no time", () => {
   const thread = read({
     messages: [
       { role: "user", content: [{ type: "text", text: "q" }] },
@@ -35,7 +35,7 @@ test("Amp: a thread has its folder, branch, title and times, also if a message h
   ]);
 });
 
-test("Amp: the input of a message excludes the cache; in a thread with a ledger, each entry counts with the cache tokens of its message, and the messages are not counted", () => {
+test("Amp: if a thread has a usage ledger, its entries count with the cache tokens of their messages, and messages do not count", () => {
   const message = { role: "assistant", messageId: 1, content: [], usage };
   const tokens = { input: 10, output: 2, cacheRead: 30, cacheWrite: 5 };
   expect(callsIn("amp", [read({ messages: [message] })])).toMatchObject([tokens]);

@@ -1,10 +1,10 @@
-/** Which ids the source for Claude Code gives to sessions and subagents. */
+/** Tests the ids of Claude Code's sessions and subagents. */
 import { basename } from "node:path";
 import { expect, test } from "vitest";
 import { sources } from "../../../src/sources/registry.ts";
 import { agentData } from "../agent-data.ts";
 
-test("Claude Code: a session has the id of its file, and a subagent has the id of the agent", () => {
+test("Claude Code: the file name is the id of a session, and a subagent has its agent id", () => {
   const { roots } = agentData("claude-code");
   const source = sources.find(({ name }) => name === "claude-code");
   const found = source?.units(roots[0] ?? "");

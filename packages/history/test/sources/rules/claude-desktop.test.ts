@@ -1,4 +1,4 @@
-/** Rules of Claude Desktop's folders. */
+/** Tests the rules for reading the folders of Claude Desktop. */
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { listSessions, withSources } from "../../../src/index.ts";
@@ -19,7 +19,7 @@ const user = (uuid: string, text: string): object => ({
   message: { role: "user", content: text },
 });
 
-test("Claude Desktop: a session of the Code tab has the folder where it was opened, and is shown once", async () => {
+test("Claude Desktop: a session of the Code tab has the opened folder, and is listed once", async () => {
   const home = folderWith({ "projects/-srv-tree/11111111-1111-4111-8111-111111111111.jsonl": [user("a", "q")] });
   vi.stubEnv("CLAUDE_CONFIG_DIR", home);
   const sidecar = {
@@ -44,7 +44,7 @@ test("Claude Desktop: the transcript of the Code tab is found in each data direc
   expect(readAll("claude-desktop", root).map(threadOf)).toEqual([["q"]]);
 });
 
-test("Claude Desktop: if a sandbox has several transcripts, the sidecar says which one is the session, and a new title counts as a change", () => {
+test("Claude Desktop: the sidecar chooses among the transcripts of a sandbox, and a new title counts as a change", () => {
   const folder = `${MODE}/local_1/.claude/projects/-sessions-fox`;
   const sidecar = { cliSessionId: "b", title: "Title", userSelectedFolders: ["/srv/chosen"] };
   const root = folderWith({
@@ -79,7 +79,7 @@ test("Claude Desktop: sessions of agents are found one folder deeper, in a sandb
   ]);
 });
 
-test("Claude Desktop: the transcript of the Code tab is found in the session's own folder and in the folder of imported sessions", () => {
+test("Claude Desktop: the transcript of the Code tab is found in the session's folder and in the folder of imported sessions", () => {
   vi.stubEnv("CLAUDE_CONFIG_DIR", temporaryFolder());
   const root = folderWith({
     [`${CODE}/local_1.json`]: { cliSessionId: "a", title: "Own" },
@@ -93,7 +93,7 @@ test("Claude Desktop: the transcript of the Code tab is found in the session's o
   ]);
 });
 
-test("Claude Desktop: a session without a transcript is read from its audit log, in which only the results have real token counts", () => {
+test("Claude Desktop: a session without a transcript is read from its audit log, and only results have tokens", () => {
   const line = (type: string, at: number, more: object): object => ({
     type,
     uuid: `u${at}`,

@@ -1,4 +1,4 @@
-/** Rules of Codex's rollouts. */
+/** Tests the rules for reading Codex's rollouts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
@@ -56,7 +56,7 @@ test("Codex: the tokens of the last response count, even if the sum of the threa
   expect(sums([meta(), turn("a"), says("x"), count(counts(9_000, 900), counts(400, 40))])).toEqual([[400, 40]]);
 });
 
-test("Codex: if an event has no last response, the difference of two sums counts, and a smaller sum starts again from 0", () => {
+test("Codex: without a last response the difference of two sums counts, and a smaller sum counts from 0", () => {
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), says("y"), count(counts(250, 30))];
   expect(sums([...lines, says("z"), count(counts(70, 7))])).toEqual([
     [100, 10],
@@ -65,7 +65,7 @@ test("Codex: if an event has no last response, the difference of two sums counts
   ]);
 });
 
-test("Codex: counters that were reset because the context was full do not count as a call", () => {
+test("Codex: resetting the counters of a full context is not a call", () => {
   const reset = counts(0, 0, { total_tokens: 272_000 });
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), count(reset), says("y"), count(counts(60, 6))];
   expect(sums(lines)).toEqual([
@@ -74,7 +74,7 @@ test("Codex: counters that were reset because the context was full do not count 
   ]);
 });
 
-test("Codex: a sum that gets smaller without a response, because the context was compacted, is not a call", () => {
+test("Codex: a sum that gets smaller by a compaction is not a call", () => {
   const compacted = count(counts(60, 5), counts(0, 0, { total_tokens: 900 }));
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10), counts(100, 10)), compacted, says("y")];
   expect(sums([...lines, count(counts(90, 9), counts(30, 4))])).toEqual([
@@ -86,7 +86,7 @@ test("Codex: a sum that gets smaller without a response, because the context was
 const record = (response_id: string, usage: object, more: object = {}): object =>
   line("token_usage_record", { thread_id: ID, turn_id: "a", response_id, usage, ...more });
 
-test("Codex: a response that has a record of its own counts once, and a compaction that has only a record counts too", () => {
+test("Codex: a response with an event and a record counts once, and a compaction with only a record counts too", () => {
   const first = [says("x"), record("resp_1", counts(100, 10)), count(counts(100, 10), counts(100, 10))];
   const compaction = [line("compacted", { message: "so far" }), record("resp_2", counts(70, 7))];
   // The last turn is from an older release, which wrote no `token_usage_record`.
@@ -100,7 +100,7 @@ test("Codex: a response that has a record of its own counts once, and a compacti
   ]);
 });
 
-test("Codex: a record of another thread is not counted, and a record has the model of its own turn", () => {
+test("Codex: a record of another thread does not count, and a record has the model of its turn", () => {
   const lines = [meta(), turn("a", "gpt-5.4"), turn("b", "gpt-5.2"), says("x")];
   const records = [record("resp_0", counts(9, 9), { thread_id: PARENT }), record("resp_1", counts(5, 5))];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, ...records] })]);
@@ -113,13 +113,13 @@ test("Codex: a call has the model of its turn", () => {
   expect(calls.map(({ model }) => model)).toEqual(["gpt-5.1", "gpt-5.2"]);
 });
 
-test("Codex: a turn that was rolled back is not on the thread", () => {
+test("Codex: a turn that was rolled back is not active", () => {
   const rolledBack = line("event_msg", { type: "thread_rolled_back", num_turns: 1 });
   const lines = [meta(), user("first"), says("one"), user("second"), says("two"), rolledBack, user("third")];
   expect(threadOf(readOne("codex", { [place()]: lines }))).toEqual(["first", "one", "third"]);
 });
 
-test("Codex: if the parent of a fork was deleted, the lines that were written in one burst count as the parent's", () => {
+test("Codex: if the parent of a fork was deleted, lines that were written within a second count as copies", () => {
   const copied = [says("old", 0), count(counts(100, 10), counts(100, 10))].map((each) => ({
     ...each,
     timestamp: "2026-08-20T09:00:00.100Z",
@@ -129,7 +129,7 @@ test("Codex: if the parent of a fork was deleted, the lines that were written in
   expect(sums([...lines, says("new", 2), count(counts(150, 15), counts(50, 5))])).toEqual([[50, 5]]);
 });
 
-test("Codex: if the parent of a fork was deleted, the lines from before the fork count as the parent's, even if they were written over a long time", () => {
+test("Codex: if the parent of a fork was deleted, lines older than the fork count as copies, even if pauses separate them", () => {
   second = 1000;
   const copied = [meta(PARENT), says("old"), count(counts(100, 10), counts(100, 10)), says("older", 60)];
   const again = count(counts(200, 20), counts(100, 10));
@@ -139,15 +139,15 @@ test("Codex: if the parent of a fork was deleted, the lines from before the fork
   expect(sums([meta(ID, { forked_from_id: PARENT, ...time }), ...copied, again, ...own])).toEqual([[50, 5]]);
 });
 
-/** No line of a subagent is on the thread, so the messages are taken from all lines. */
+/** Returns the messages of all lines, because no line of a subagent is active. */
 const saidBy = ({ lines }: Read): readonly string[] => lines.filter(({ message }) => message).map(saidIn);
 
-test("Codex: a subagent that copied nothing keeps its first prompt, also if its parent was deleted", () => {
+test("Codex: a subagent without copied lines keeps its first prompt, even if its parent was deleted", () => {
   const source = { subagent: { thread_spawn: { parent_thread_id: PARENT } } };
   expect(saidBy(readOne("codex", { [place()]: [meta(ID, { source }), user("look for it")] }))).toEqual(["look for it"]);
 });
 
-test("Codex: a subagent's own lines begin at the line that its head names, or with a line that names the subagent", () => {
+test("Codex: the copied lines of a subagent end at the line number in its head, or before a line with its id", () => {
   const numbered = (lines: readonly object[]): object[] => lines.map((each, ordinal) => ({ ordinal, ...each }));
   const head = (start: number): object =>
     meta(ID, { parent_thread_id: PARENT, thread_source: "subagent", subagent_history_start_ordinal: start });
@@ -156,12 +156,12 @@ test("Codex: a subagent's own lines begin at the line that its head names, or wi
   const read = readOne("codex", { [place()]: numbered([head(3), ...copied, ...own]) });
   expect([saidBy(read), callsIn("codex", [read]).map(({ input }) => input)]).toEqual([["own", "done"], [30]]);
   const named = line("event_msg", { type: "thread_settings_applied", thread_id: ID });
-  // In a rollout that was migrated, the head names a line number that is larger than that of the last line.
+  // In a migrated rollout, the line number in the head is larger than the number of the last line.
   const migrated = readOne("codex", { [place()]: numbered([head(99), ...copied, named, ...own]) });
   expect(saidBy(migrated)).toEqual(["own", "done"]);
 });
 
-test("Codex: the turns of an old parent have no ids, so the times show what a fork copied", () => {
+test("Codex: if the turns of a parent have no ids, times decide which lines a fork copied", () => {
   const turnWithoutId = line("turn_context", { cwd: "/srv/demo", model: "gpt-5" });
   const old = [turnWithoutId, says("old"), count(counts(100, 10), counts(100, 10))];
   const parent = [meta(PARENT), ...old];
@@ -173,7 +173,7 @@ test("Codex: the turns of an old parent have no ids, so the times show what a fo
   expect(callsIn("codex", readAll("codex", folder)).map(({ input }) => input)).toEqual([100, 50]);
 });
 
-test("Codex: when a person goes back, another file of the same thread continues after a line of the first file", () => {
+test("Codex: if a person goes back, a second file of the thread continues after a line of the first file", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const first = [meta(), user("one"), says("first"), user("two"), says("second"), count(counts(9, 9), counts(9, 9))];
@@ -194,7 +194,7 @@ test("Codex: when a person goes back, another file of the same thread continues 
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
 });
 
-test("Codex: a fork begins with the conversation of its parent up to the line that it names, and counts only its own calls", () => {
+test("Codex: a fork shows the conversation of its parent up to its base, and counts only new calls", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
@@ -232,7 +232,7 @@ test("Codex: a message from one agent to another is not an answer of the model",
   expect(othersIn(read)).toEqual(["codex:agent_message"]);
 });
 
-test("Codex: the kinds of the parts of a message show whether a person wrote it", () => {
+test("Codex: the type of a message's parts says whether a person wrote the message", () => {
   const said = (texts: readonly string[], kinds: readonly string[]): object =>
     line("response_item", {
       type: "message",
@@ -252,7 +252,7 @@ test("Codex: the kinds of the parts of a message show whether a person wrote it"
   ]);
 });
 
-test("Codex: a command whose item says that it failed counts as failed, also if its output does not say so", () => {
+test("Codex: a command with a failed item counts as failed, even if its output looks successful", () => {
   const call = (id: string): object[] => [
     line("response_item", { type: "function_call", name: "exec_command", arguments: "{}", call_id: id }),
     line("response_item", { type: "function_call_output", call_id: id, output: `output of ${id}` }),
@@ -269,7 +269,7 @@ test("Codex: a command whose item says that it failed counts as failed, also if 
   ]);
 });
 
-test("Codex: the parent of a subagent is found in either of two places", () => {
+test("Codex: the parent of a subagent is found in two different fields", () => {
   const children = [
     { source: { subagent: { thread_spawn: { parent_thread_id: PARENT } } } },
     { source: { subagent: "review" }, parent_thread_id: PARENT },
@@ -293,7 +293,7 @@ test("Codex: an active thread hides its archived copy, and a plain file hides it
 
 const THREADS = `CREATE TABLE threads (id TEXT, name TEXT); INSERT INTO threads VALUES ('${ID}', 'From the database')`;
 
-test("Codex: the name in the database takes precedence over the name in the index, and a new name counts as a change", () => {
+test("Codex: the name in the database replaces the name in the index, and a new name counts as a change", () => {
   const index = [
     { id: ID, thread_name: "First name" },
     { id: ID, thread_name: "From the index" },
@@ -312,7 +312,7 @@ test("Codex: the database may be in a separate folder", () => {
   expect(titleOf(readOne("codex", { [place()]: [meta(), user("q")] }))).toBe("From the database");
 });
 
-test("Codex: a database that cannot be read hides only the names of threads", () => {
+test("Codex: if the database cannot be read, only the names of threads are missing", () => {
   const folder = folderWith({ [place()]: [meta(), user("q")] });
   writeFileSync(join(folder, "state_5.sqlite"), "not a database");
   const { units, problems } = codex.units(folder);
@@ -322,7 +322,7 @@ test("Codex: a database that cannot be read hides only the names of threads", ()
   ]);
 });
 
-test("Codex: a failed command, a text of the program and a picture are read", () => {
+test("Codex: a failed command, a text that Codex wrote and a picture are read", () => {
   const output = JSON.stringify({ output: "no such file", metadata: { exit_code: 2 } });
   const picture = { type: "input_image", image_url: "data:image/png;base64,AAAA" };
   const read = readOne("codex", {

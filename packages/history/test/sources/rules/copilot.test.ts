@@ -1,4 +1,4 @@
-/** Rules of GitHub Copilot CLI's events and its usage. */
+/** Tests the rules for reading events and usage of GitHub Copilot CLI. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
@@ -44,14 +44,14 @@ const sums = (...lines: readonly object[]) =>
     output,
   ]);
 
-test("Copilot: the sums at the end of a leg include the legs before it, so the difference is what the leg used", () => {
+test("Copilot: the sums at the end of the program include its earlier starts, so the difference counts", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 30))).toEqual([
     [100, 10],
     [150, 20],
   ]);
 });
 
-test("Copilot: before 1.0.80 each leg has its own sum, even if it is larger than the sum before", () => {
+test("Copilot: before 1.0.80 each start of the program has a separate sum, even if the sum is larger than before", () => {
   const by = (copilotVersion: string): object => event("session.start", { sessionId: ID, copilotVersion });
   expect(sums(by("1.0.79"), shutdown(100, 10), shutdown(250, 30))).toEqual([
     [100, 10],
@@ -65,7 +65,7 @@ test("Copilot: before 1.0.80 each leg has its own sum, even if it is larger than
   expect(sums(by("0.9.99"), shutdown(100, 10), later, shutdown(250, 30)).at(-1)).toEqual([150, 20]);
 });
 
-test("Copilot: the endings that Copilot adds for routes and efforts are removed from the name of a model", () => {
+test("Copilot: endings for routes and efforts are removed from the name of a model", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
   const metrics = Object.fromEntries(
     ["claude-opus-4.7-1m-internal", "claude-opus-4.6-xhigh", "gpt-5.4-high", "claude-sonnet-4.5"].map((name) => [
@@ -82,7 +82,7 @@ test("Copilot: the endings that Copilot adds for routes and efforts are removed 
   ]);
 });
 
-test("Copilot: the output includes the thoughts, except for Gemini's models, where the thoughts are added", () => {
+test("Copilot: the output includes thoughts, and thoughts of Gemini's models are added", () => {
   const used = { inputTokens: 100, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, reasoningTokens: 7 };
   const metrics = { "gpt-5.2": { usage: used }, "gemini-3-pro": { usage: used } };
   const session = readOne("copilot", { [PLACE]: [start(), event("session.shutdown", { modelMetrics: metrics })] });
@@ -92,7 +92,7 @@ test("Copilot: the output includes the thoughts, except for Gemini's models, whe
   ]);
 });
 
-test("Copilot: every call reports a database that cannot be read, and its rows count as soon as it can be read again", () => {
+test("Copilot: every call reports an unreadable database, and its rows count when it is readable again", () => {
   const folder = folderWith({ [PLACE]: [start(), answer("a1", 10)], "session-store.db": ROWS });
   const path = join(folder, "session-store.db");
   const whole = readFileSync(path);
@@ -104,7 +104,7 @@ test("Copilot: every call reports a database that cannot be read, and its rows c
   expect(callsIn("copilot", readAll("copilot", folder))).toMatchObject([{ input: 100, output: 10 }]);
 });
 
-test("Copilot: a database without any table of Copilot is reported, but an older database without calls is not", () => {
+test("Copilot: a database without Copilot's tables is reported, and an older database without calls is accepted", () => {
   const source = sources.find(({ name }) => name === "copilot");
   const problemsWith = (sql: string) =>
     source?.units(folderWith({ [PLACE]: [start()], "session-store.db": sql })).problems.map(({ message }) => message);
@@ -113,7 +113,7 @@ test("Copilot: a database without any table of Copilot is reported, but an older
   expect(problemsWith("CREATE TABLE assistant_usage_events (number INTEGER)")).toHaveLength(1);
 });
 
-test("Copilot: sums start again from 0 if one of the counters is smaller than before, and after a compaction", () => {
+test("Copilot: sums count from 0 after a compaction, or if a counter is smaller than before", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 5))).toEqual([
     [100, 10],
     [250, 5],
@@ -125,7 +125,7 @@ test("Copilot: sums start again from 0 if one of the counters is smaller than be
   ]);
 });
 
-test("Copilot: rows of the database take precedence over sums, and each row has its time and model", () => {
+test("Copilot: if the database has rows, sums do not count, and each row has its time and model", () => {
   const session = readOne("copilot", {
     [PLACE]: [start(), answer("a1", 10), shutdown(500, 50)],
     "session-store.db": ROWS,
@@ -135,7 +135,7 @@ test("Copilot: rows of the database take precedence over sums, and each row has 
   expect(callsIn("copilot", [alone])).toMatchObject([{ at: "2026-10-04T08:00:03.000Z", model: "row-model" }]);
 });
 
-test("Copilot: without other counts a call has only the output that its event reports, and its input is unknown", () => {
+test("Copilot: without rows, sums and spans, a call has the output of its event, and its input is unknown", () => {
   expect(sums(answer("a1", 25), answer("a1", 25))).toEqual([[null, 25]]);
 });
 
@@ -152,7 +152,7 @@ const span = (spanId: string, more: object = {}): object => ({
   },
 });
 
-test("Copilot: a span that was exported twice is one call, with its time, and the file with the spans may be in any folder", () => {
+test("Copilot: a span that was exported twice is one call, and the file with spans may be in any folder", () => {
   const elsewhere = folderWith({ "spans.jsonl": [span("s1"), span("s2")] });
   vi.stubEnv("COPILOT_OTEL_FILE_EXPORTER_PATH", join(elsewhere, "spans.jsonl"));
   const calls = callsIn("copilot", [readOne("copilot", { [PLACE]: [start()] })]);
@@ -168,7 +168,7 @@ test("Copilot: after a rewind the conversation continues from the event to which
   expect(threadOf(session)).toEqual(["first", "third"]);
 });
 
-test("Copilot: messages of a subagent are not on the thread, whether the event or its data names the subagent", () => {
+test("Copilot: messages of a subagent are not active, if its id is in the event or in the data of the event", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),
@@ -186,7 +186,7 @@ test("Copilot: messages of a subagent are not on the thread, whether the event o
   ]);
 });
 
-test("Copilot: a failed call, the text of a skill, a change of the model and a title are read", () => {
+test("Copilot: a failed call, the text of a skill, a model change and a title are read", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),
@@ -210,7 +210,7 @@ test("Copilot: a folder without events does not hide the older file of a session
   expect(threadOf(session)).toEqual(["old"]);
 });
 
-test("Copilot: if a session has a folder and an older file, only the folder is read; a new title and new rows count as changes of the session", () => {
+test("Copilot: the folder of a session replaces an older file, and a new title or a new row counts as a change", () => {
   const folder = folderWith({
     [PLACE]: [start(), user("new")],
     [`session-state/${ID}.jsonl`]: [start(), user("old")],
@@ -226,7 +226,7 @@ test("Copilot: if a session has a folder and an older file, only the folder is r
   expect(readAll("copilot", folder)[0]?.unit.stamp).not.toBe(named?.unit.stamp);
 });
 
-test("Copilot: a session without events is read from the turns of the database, and a session with events from its events", () => {
+test("Copilot: a session is read from its events, or from the database if it has no events", () => {
   const other = "c0000000-0000-4000-8000-00000000000e";
   const folder = folderWith({
     [PLACE]: [start(), user("from the events"), answer("m1", 10)],

@@ -1,4 +1,7 @@
-/** How databases of other agents are opened: nothing is written, nobody waits, and no row of the log is missed. */
+/**
+ * Tests how databases of other agents are opened: nothing is written, no process waits, and all rows of the log are
+ * read.
+ */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,7 +16,7 @@ const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite")
 
 const rowsIn = (path: string): number => readDatabase(path, (database) => database.all("SELECT a FROM t").length);
 
-/** A database with one row, and a connection that has it open, as an agent that runs. */
+/** Returns a database with one row, and an open connection as in a running agent. */
 function live(mode: "wal" | "delete" = "wal"): { readonly path: string; readonly agent: DatabaseSync } {
   const path = join(temporaryFolder(), "agent.db");
   const agent = new Database(path, { timeout: 0 });
@@ -34,14 +37,14 @@ test.each(["wal", "delete"] as const)("a reader cannot write to a database with 
   expect(rowsIn(path)).toBe(1);
 });
 
-test("a database whose agent does not run is read without creating a file beside it", () => {
+test("if the agent does not run, reading its database creates no file beside it", () => {
   const { path, agent } = live();
   agent.close();
   expect(rowsIn(path)).toBe(1);
   expect(readdirSync(join(path, ".."))).toEqual(["agent.db"]);
 });
 
-test("an agent can write while its database is read; the reader sees one state, and the next reader sees the change", () => {
+test("an agent can write while its database is read, and only the next reader sees the change", () => {
   const { path, agent } = live();
   readDatabase(path, (database) => {
     expect(database.all("SELECT a FROM t")).toHaveLength(1);
@@ -51,7 +54,7 @@ test("an agent can write while its database is read; the reader sees one state, 
   expect(rowsIn(path)).toBe(2);
 });
 
-test("if an agent starts and writes while its database is read, the next reader sees what it wrote", () => {
+test("if an agent starts and writes while its database is read, the next reader sees the new row", () => {
   const { path, agent } = live();
   agent.close();
   keepDatabases(() => {
@@ -76,7 +79,7 @@ test("reading a database without locks fails if its agent changes the database d
   expect(rowsIn(path)).toBe(2);
 });
 
-test("a database whose log has no shared memory is read from a copy, with the rows that are only in the log", () => {
+test("if the log of a database has no shared memory, a copy is read with the rows of the log", () => {
   const { path } = live();
   const copy = join(temporaryFolder(), "copy.db");
   for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
@@ -84,7 +87,7 @@ test("a database whose log has no shared memory is read from a copy, with the ro
   expect(readdirSync(join(copy, ".."))).toEqual(["copy.db", "copy.db-wal"]);
 });
 
-test("while databases are held, a copy is made once and is removed at the end", () => {
+test("while databases are kept open, a copy is made once, and it is removed at the end", () => {
   const { path } = live();
   const folder = temporaryFolder();
   const [copy, temporary] = [join(folder, "copy.db"), join(folder, "tmp")];
@@ -104,7 +107,7 @@ test("while databases are held, a copy is made once and is removed at the end", 
   }
 });
 
-test("a database that an agent left in the middle of a change is read as it was before the change", () => {
+test("if an agent was killed during a change, its database is read as before the change", () => {
   const { path, agent } = live("delete");
   const crashed = join(temporaryFolder(), "crashed.db");
   agent.exec("PRAGMA cache_size = 1; BEGIN");
@@ -141,10 +144,10 @@ function asNobody(script: string): unknown {
 }
 
 describe.skipIf(process.platform === "win32")("of another user", () => {
-  test("a live database without write permission, in a folder without write permission, is read with its log", () => {
+  test("an open database is read with its log, even without write permission for the file and the folder", () => {
     const { path } = live();
-    // The test copies the database, because this process has locked the original files, and closing them would drop the
-    // locks.
+    // The test copies the database, because this process holds the locks of the original files. Closing them would
+    // release the locks.
     const folder = temporaryFolder();
     const copies = [["", "-wal", "-shm"], ["", "-wal"], [""]].map((suffixes, at) => {
       const copy = join(folder, `${at}.db`);
@@ -158,7 +161,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     const counts = asNobody(`console.log(JSON.stringify(${JSON.stringify(copies)}.map((path) =>
       readDatabase(path, (db) => db.columns("t").size))))`);
     chmodSync(folder, 0o755);
-    // The table is only in the log.
+    // Only the log contains the table, so the copy without a log has no rows.
     expect(counts).toEqual([1, 1, 0]);
   });
 
@@ -183,7 +186,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     const first = asNobody(script);
     chmodSync(closed, 0o755);
     const problems = [{ source: "codex", path: closed, message: "EACCES" }];
-    // Sessions that were read before are kept; without them the list has what it can read.
+    // Sessions that were read before are kept. Without an earlier read, the list has only readable sessions.
     expect(kept).toMatchObject({ problems, ids: ["a", "c", "d"] });
     expect(first).toMatchObject({ problems, ids: ["c", "d"] });
     expect(first).toMatchObject({ skipped: [closed] });
