@@ -1,6 +1,6 @@
 import type { Step } from "@skein/simulator";
 
-/** The script of an example session: an agent, its prompts, the answers of its model, the results of its tools. */
+/** The script of an example session: the prompts, the answers of the model and the results of tools. */
 export interface Story {
   readonly agent: string;
   readonly title?: string;
@@ -13,11 +13,11 @@ export interface Story {
 interface Turn {
   readonly prompt: string;
   readonly steps: readonly Step[];
-  /** An image for the prompt, as base64 of a PNG. */
+  /** A PNG image for the prompt, in base64. */
   readonly picture?: string;
 }
 
-/** What a tool returns for one input, and how long it takes. */
+/** The result of a tool for one input, and how long the tool takes. */
 export interface Output {
   readonly text: string;
   readonly ms?: number;
@@ -25,7 +25,7 @@ export interface Output {
   readonly picture?: string;
 }
 
-/** The results of tool calls. A key is the name of the tool and its input: `Bash npm test`. */
+/** The results of tool calls. A key is the name of the tool and its input, such as `Bash npm test`. */
 export type Outputs = Readonly<Record<string, Output>>;
 
 interface TokenCounts {
@@ -35,7 +35,7 @@ interface TokenCounts {
   readonly cache_creation_input_tokens: number;
 }
 
-/** Plausible token counts for a conversation of this size: most of the request is read from the cache. */
+/** Returns plausible token counts for a conversation. Most of the request is read from the cache. */
 export function tokens(sent: number, output: number, cached = 0.9): TokenCounts {
   const read = Math.round(sent * cached);
   const written = Math.round((sent - read) * 0.85);

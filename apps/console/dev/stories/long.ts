@@ -32,7 +32,7 @@ function step(at: number): Step {
   };
 }
 
-/** A long session with many small steps. The page folds all of them except the last ones. */
+/** A long session with many small steps. The page folds all steps except the last few. */
 export const upgradeDates: Story = {
   agent: "Fixer",
   title: "Upgrade the date library",

@@ -21,7 +21,7 @@ const TITLES = [
 
 const AGENTS = ["Fixer", "Helper", "Research", "Support", "Reports"] as const;
 
-/** Short sessions of the last weeks, which fill the calendar, the charts and the list. Most are on working days. */
+/** Returns short sessions of the last weeks, most of them on working days. They fill the calendar, the charts and the list. */
 export function past(weeks: number): readonly Story[] {
   const stories: Story[] = [];
   for (let day = 2; day < weeks * 7; day++) {

@@ -10,12 +10,12 @@ import { LimitFields, type SetValue } from "./limit-fields.tsx";
 interface AgentFormProps {
   readonly title: string;
   readonly agent?: Agent;
-  /** Saves, and closes the form or leaves its page. */
+  /** Saves the values, and then closes the form or leaves its page. */
   readonly onSave: (values: AgentChange) => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** Creates or changes an agent. A change creates a new version; sessions keep the version that they began with. */
+/** Creates or changes an agent. A change creates a new version, but sessions keep their first version. */
 export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const models = useModels();
   const [values, setValues] = useState(() => valuesOf(agent));

@@ -1,7 +1,7 @@
 import type { Agent } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 
-/** The tools that an agent can call, and what each is for. */
+/** The tools that an agent can call, with their descriptions. */
 export function AgentTools({ tools }: { readonly tools: Agent["config"]["tool_schemas"] }) {
   return (
     <section>

@@ -53,7 +53,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   );
 }
 
-/** The fields of a version. The configuration repeats name, description and prompt, so these are removed from it. */
+/** Returns a version as JSON. It shows the name, the description and the prompt only once, because the configuration contains them. */
 function asText({ config, tags, status }: Agent): string {
   return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
 }

@@ -15,7 +15,7 @@ export interface FormValues {
   readonly generate_title: boolean;
 }
 
-/** The values of an agent, or the defaults for a new one. */
+/** Returns the values of an agent, or the default values for a new agent. */
 export function valuesOf(agent: Agent | undefined): FormValues {
   const config = agent?.config;
   return {
@@ -33,7 +33,7 @@ export function valuesOf(agent: Agent | undefined): FormValues {
   };
 }
 
-/** The change to save. It contains the model and the tools only if the user changed them. */
+/** Returns the change to save. It contains the model and the tools only if the user changed them. */
 export function changeOf(values: FormValues, agent: Agent | undefined): AgentChange {
   const model = values.model.trim();
   const tools = values.tools
@@ -55,7 +55,7 @@ export function changeOf(values: FormValues, agent: Agent | undefined): AgentCha
   };
 }
 
-/** The names of the tools that the server runs. Tools of a frontend are left out. */
+/** Returns the names of the tools that the server runs, without the tools of a frontend. */
 function serverTools(agent: Agent | undefined): readonly string[] {
   const ofFrontend = frontendNames(agent);
   return (agent?.config.tool_schemas ?? []).map(({ name }) => name).filter((name) => !ofFrontend.includes(name));

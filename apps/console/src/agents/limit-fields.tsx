@@ -9,7 +9,7 @@ interface LimitFieldsProps {
   readonly set: SetValue;
 }
 
-/** The limits of the agent's sessions: steps, tokens, money, and how long the provider of the model caches the prompt. */
+/** The limits of the agent's sessions: steps, tokens, money, and the time that the provider caches the prompt. */
 export function LimitFields({ values, set }: LimitFieldsProps) {
   return (
     <div className="form-four">

@@ -8,7 +8,7 @@ interface ToolChoiceProps {
   readonly onValue: (value: string) => void;
 }
 
-/** A choice among the tools that this server has code for. */
+/** Chooses among the tools whose code is on this server. */
 export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   const api = useApi();
   const tools = useQuery({ queryKey: ["tools"], queryFn: () => api.tools(), staleTime: 60_000 });

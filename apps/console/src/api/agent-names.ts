@@ -11,13 +11,13 @@ export function useDistinctName(): (id: string, name: string) => string {
 
 interface AgentNames {
   nameOf(id: string): string;
-  /** Whether this server has the agent. Only then does the agent have a page. */
+  /** Whether this server stores the agent, so that the agent has a page. */
   isHere(id: string): boolean;
 }
 
 /**
- * The names of agents by their ids. The server does not store agents from a file or from the command line. The names
- * of these agents come from their sessions.
+ * Returns the names of agents by their ids. The server does not store agents from a file or from the command line, so their
+ * names come from their sessions.
  */
 export function useAgentNames(ids: readonly string[]): AgentNames {
   const api = useApi();

@@ -63,7 +63,7 @@ export interface SessionPageQuery extends SessionFilter {
   readonly isCounted?: boolean;
 }
 
-/** All requests of the console to a server. No other file of the console knows a route. */
+/** Makes all requests of the console to a server. No other file of the console knows a route. */
 export function createApi(client: Client) {
   const inSession = (session_id: string) => ({ params: { session_id } });
 
@@ -71,7 +71,7 @@ export function createApi(client: Client) {
     health: (signal?: AbortSignal) => client.health({ ...(signal && { signal }) }),
 
     me: () => client.getMe(),
-    /** Changes of the tenant's sessions, until the signal aborts. */
+    /** Follows changes of the tenant's sessions until the signal aborts. */
     changes: (options: Parameters<Client["followChanges"]>[0]): AsyncGenerator<FollowedChange> =>
       client.followChanges(options),
 
@@ -85,11 +85,11 @@ export function createApi(client: Client) {
       return new Map(data.map(({ id, first_prompt }) => [id, first_prompt ?? null]));
     },
     session: (id: string) => client.getSession(inSession(id)),
-    /** The worker that drives the session now; null if there is none. */
+    /** Returns the worker that drives the session, or null. */
     workerOf: async (id: string): Promise<string | null> => (await client.getPlacement(inSession(id))).worker,
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
-    /** The name that an agent had in its last session; undefined if the agent has no session. */
+    /** Returns the name of an agent in its last session, or undefined if the agent has no session. */
     agentNameOf: async (agentId: string): Promise<string | undefined> => {
       const { data } = await client.listSessions({ query: { agent_id: agentId, limit: 1 } });
       const [session] = data;
@@ -108,9 +108,9 @@ export function createApi(client: Client) {
       return blobOf(format === "json" ? JSON.stringify(file) : file);
     },
     importSession: (file: RouteInput<"importSession">["body"]) => client.importSession({ body: file }),
-    /** Transcripts of Claude Code, each under its path in Claude Code's data directory. */
+    /** Adopts transcripts of Claude Code. Each file has its path in Claude Code's data directory. */
     adopt: (files: RouteInput<"adoptClaudeSession">["body"]["files"]) => client.adoptClaudeSession({ body: { files } }),
-    /** Restores files to a checkpoint; a dry run only lists the changes. */
+    /** Restores files to a checkpoint. A dry run only lists the changes. */
     rewind: (id: string, checkpointId: string, isDry: boolean) =>
       client.rewindSession({ params: { session_id: id }, body: { checkpoint_id: checkpointId, dry_run: isDry } }),
     /** The changes that a rewind would make to the files, according to the log. */
@@ -121,10 +121,10 @@ export function createApi(client: Client) {
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
-    /** The next events of the log after a sequence. */
+    /** Returns the next events of the log after a sequence. */
     events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
       client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
-    /** The events before a sequence, oldest first. Without a sequence: the last events of the log. */
+    /** Returns the events before a sequence, oldest first. Without a sequence, returns the last events of the log. */
     eventsBefore: (id: string, before: number | undefined, signal: AbortSignal) =>
       client.listEvents({
         ...inSession(id),
@@ -153,7 +153,7 @@ export function createApi(client: Client) {
     files: async (id: string) => (await client.listFiles(inSession(id))).data,
     file: async (id: string, fileId: string) =>
       blobOf(await client.downloadFile({ params: { session_id: id, file_id: fileId } })),
-    /** Every call of the model with its attempts, oldest first. */
+    /** Returns all calls of the model with their attempts, oldest first. */
     steps: async (id: string): Promise<ApiStep[]> =>
       everyPage((query) => client.listSteps({ ...inSession(id), query })),
     sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
@@ -185,7 +185,7 @@ export function createApi(client: Client) {
 
     keys: async () => (await client.listKeys()).data,
     createKey: (body: NewApiKey) => client.createKey({ body }),
-    /** Rotates a key; the old key stays valid for an hour. */
+    /** Rotates a key. The old key stays valid for an hour. */
     rotateKey: (id: string) => client.rotateKey({ params: { key_id: id }, body: {} }),
     revokeKey: async (id: string): Promise<undefined> => {
       await client.revokeKey({ params: { key_id: id } });
@@ -197,7 +197,7 @@ export function createApi(client: Client) {
 
     models: async () => (await client.listModels()).data,
     addModel: (body: NewModelInput) => client.addModel({ body }),
-    /** Tests with small calls what a model can do; the provider charges for these calls. */
+    /** Tests the abilities of a model with small calls. The provider charges for these calls. */
     testModel: (id: string) => client.testModel({ params: { model_id: id } }),
     removeModel: (id: string) => client.removeModel({ params: { model_id: id } }),
 
@@ -264,7 +264,7 @@ export function createApi(client: Client) {
   };
 }
 
-/** How many events of a log are read first: enough to fill a screen, and few enough to be sent quickly. */
+/** The number of events that are read first. They fill a screen, and are few enough to be sent quickly. */
 const END = 400;
 
 export type Api = ReturnType<typeof createApi>;
@@ -308,7 +308,7 @@ async function everyPage<Item>(
   return all;
 }
 
-/** The error as a sentence for a person. */
+/** Returns the error as a sentence for a person. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof SkeinError) {
     if (error.status === 401) return "The key is not known here, or it was revoked. Log in with another key.";

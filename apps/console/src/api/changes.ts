@@ -7,7 +7,7 @@ import { streamInTurns } from "./stream-turns.ts";
 
 /** The largest number of sessions whose last change is kept in memory. */
 const MOST = 5000;
-/** Many changes may come within a moment. One request after this pause serves all of them. */
+/** Many changes may come within a moment. One request after this pause gets all of them. */
 const PAUSE_MS = 150;
 /** The server needs long to add up usage, so usage is requested less often. */
 const USAGE_PAUSE_MS = 5000;
@@ -45,7 +45,7 @@ function createRows(): Rows {
   };
 }
 
-/** Each query client has its own rows, because another login may not see the same sessions. */
+/** Each query client has separate rows, because another login may not see the same sessions. */
 const rowsOf = new WeakMap<QueryClient, Rows>();
 
 function rowsIn(queries: QueryClient): Rows {
@@ -99,7 +99,7 @@ async function follow({ api, queries, signal: outer, isKept, news }: FollowWork)
     async stream(signal) {
       const options = {
         signal,
-        // A lost stream may mean that the server is gone, so its health is checked at once.
+        // A lost stream may mean that the server is gone, so the health of the server is checked at once.
         onReconnect: () => void queries.invalidateQueries({ queryKey: ["health"] }),
         ...(cursor !== undefined && { after: cursor }),
       };
@@ -119,7 +119,7 @@ interface News {
   readonly stop: () => void;
 }
 
-/** Applies a change: updates the rows on the page, and requests again what only the server knows. */
+/** Applies a change. Updates the rows on the page, and requests again the data that only the server knows. */
 function createNews(queries: QueryClient): News {
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const rows = rowsIn(queries);
@@ -163,7 +163,10 @@ function createNews(queries: QueryClient): News {
   };
 }
 
-/** The list of active sessions after a session has changed: its row is replaced, or removed if it is no longer active. */
+/**
+ * Returns the list of active sessions after a change of a session. Adds or replaces its row, or removes the row if the session
+ * is no longer active.
+ */
 function withRow(active: readonly Session[], session: Session): readonly Session[] {
   const others = active.filter(({ id }) => id !== session.id);
   const isShown = session.activity !== "idle" && session.subagent_of_session_id === null;

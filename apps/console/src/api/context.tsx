@@ -54,7 +54,7 @@ export function useModels() {
   return useQuery({ queryKey: ["models"], queryFn: () => api.models(), staleTime: 60_000 });
 }
 
-/** The owner and rights of this key, and what runs on this server. */
+/** Requests the owner and rights of this key, and the features of this server. */
 export function useMe() {
   const api = useApi();
   return useQuery({ queryKey: ["me"], queryFn: () => api.me(), staleTime: 60_000 });

@@ -3,7 +3,7 @@ import type { Agent } from "./api.ts";
 
 type Named = Pick<Agent, "id" | "name">;
 
-/** The names of agents by their ids. Agents with the same name also have the end of their id: `Helper …14e4`. */
+/** Returns the names of agents by their ids. Adds the end of the id and the creation time to the names of agents with the same name. */
 export function distinctNames(agents: readonly Named[]): ReadonlyMap<string, string> {
   const same = Map.groupBy(agents, ({ name }) => name);
   return new Map(agents.map(({ id, name }) => [id, same.get(name)?.length === 1 ? name : `${name} …${id.slice(-4)}`]));

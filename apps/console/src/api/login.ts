@@ -33,7 +33,7 @@ export async function logOut(client: Client): Promise<void> {
   await client.logout().catch(() => undefined);
 }
 
-/** Called when the server does not accept the cookie any more. */
+/** Forgets that this browser has logged in. */
 export function forgetLogin(): void {
   localStorage.removeItem(MARK);
 }

@@ -4,20 +4,20 @@
  */
 let aheadMs = 0;
 
-/** Smaller differences are ignored: they may come from latency, or from the header, which has whole seconds. */
+/** Smaller differences are ignored, because they may come from latency or from the whole seconds of the header. */
 const NOTICED_MS = 10_000;
 
-/** How far the server's clock is ahead of this device's. */
+/** Returns how many milliseconds the server's clock is ahead of the device's clock. */
 export function clockAhead(): number {
   return aheadMs;
 }
 
-/** The time at the server. */
+/** Returns the time at the server. */
 export function serverNow(): number {
   return Date.now() + aheadMs;
 }
 
-/** `fetch` that reads the server's time from each answer. */
+/** Calls `fetch` and reads the server's time from the answer. */
 export async function timedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request);
   const told = Date.parse(response.headers.get("date") ?? "");

@@ -11,7 +11,7 @@ export interface SqlAnswer {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
   /** Whether there were more rows than the server sends. */
   readonly truncated: boolean;
-  /** What the reader has to know about the rows, such as why a table is empty. */
+  /** A note about the rows, such as the reason why a table is empty. */
   readonly notice: string | undefined;
   readonly ms: number;
 }
@@ -24,7 +24,7 @@ interface Line {
   readonly error?: { message: string };
 }
 
-/** How often a statement is retried while too many others run, and the delay between retries. */
+/** The most attempts to run a statement while too many other statements run, and the delay between attempts. */
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
@@ -39,7 +39,7 @@ export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer
     }
 }
 
-/** Runs one statement and reads the whole answer: at most 10 MiB, which is the server's limit. */
+/** Runs one statement and reads the whole answer. The server limits an answer to 10 MiB. */
 export async function askSql(client: Client, statement: string, signal?: AbortSignal): Promise<SqlAnswer> {
   const started = performance.now();
   const body: unknown = await inTurn(() => client.askSql({ body: { sql: statement }, ...(signal && { signal }) }));

@@ -1,6 +1,6 @@
 /**
- * How many streams the pages of a browser may have open together. A browser has six connections to a server, and
- * requests need some of them.
+ * The most streams that all pages of a browser have open together. A browser has six connections to a server, and requests need
+ * some of the connections.
  */
 const PLACES = 4;
 const POLL_MS = 2000;
@@ -10,7 +10,7 @@ interface PlaceWork {
   readonly poll: () => Promise<unknown>;
 }
 
-/** Follows a stream in one of the places that all pages of the browser share. Until a place is free, the page polls. */
+/** Follows a stream while the browser has at most `PLACES` streams. Until a place is free, the page polls. */
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
   // Browsers have locks only over https and on this machine.
   if (!("locks" in navigator)) return stream();
@@ -28,7 +28,7 @@ interface Place {
   readonly giveBack: () => void;
 }
 
-/** Waits for the first free place. A page that is closed frees its places. */
+/** Waits for a free place and takes it. Closing the page frees the place. */
 function takePlace(signal: AbortSignal): Promise<Place> {
   return new Promise((resolve) => {
     const others = new AbortController();
@@ -50,7 +50,7 @@ function takePlace(signal: AbortSignal): Promise<Place> {
     };
     if (isTaken) return resolve({ giveBack: () => {} });
     for (let number = 0; number < PLACES; number++)
-      // The page waits for all places. When it gets one, its requests for the others are rejected.
+      // The page requests the locks of all places. When it gets a lock, its other requests are rejected.
       navigator.locks.request(`skein.stream.${number}`, { signal: others.signal }, take).catch(() => undefined);
   });
 }

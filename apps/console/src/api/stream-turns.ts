@@ -2,25 +2,25 @@ import { withStreamPlace } from "./stream-places.ts";
 
 /** A hidden page closes its streams after this time, so that a glance at another tab does not close them. */
 const HIDDEN_MS = 1000;
-/** The lock of the one hidden page that keeps its stream, for notifications. */
+/** The lock of the only hidden page that keeps its stream. The page needs the stream for notifications. */
 const KEEPER = "skein.keeper";
 
 export interface StreamWork {
   /** Follows the stream from its last position. Returns when the signal aborts, or when the stream is over. */
   readonly stream: (signal: AbortSignal) => Promise<void>;
-  /** Requests the data that the stream would send. Called repeatedly while other pages have all places for streams. */
+  /** Requests the data that the stream would send. Called repeatedly while other pages use all streams. */
   readonly poll: (signal: AbortSignal) => Promise<unknown>;
   /**
-   * Whether this page may keep the stream while it is hidden. Only one hidden page can. Default: a hidden page has no
-   * streams.
+   * Whether this page may keep the stream while it is hidden. Only one hidden page can keep a stream. By default, a hidden page
+   * closes its streams.
    */
   readonly isKept?: () => boolean;
 }
 
 /**
- * Follows a stream while the page is visible, until the signal aborts or the stream is over. A stream holds one of the
- * six connections that a browser has to a server. So a page closes its streams when it is hidden, and before it goes
- * into the back/forward cache. When the page is shown again, the stream continues from where it was.
+ * Follows a stream while the page is visible, until the signal aborts or the stream is over. A stream holds one of the six
+ * connections that a browser has to a server. So a page closes its streams when it is hidden, and before it goes into the
+ * back/forward cache. When the page is shown again, the stream continues from its last position.
  */
 export async function streamInTurns(outer: AbortSignal, { stream, poll, isKept }: StreamWork): Promise<void> {
   while (!outer.aborted) {
@@ -52,7 +52,7 @@ interface Turn {
   readonly end: () => void;
 }
 
-/** A turn that lasts until the page is hidden or left. */
+/** Starts a turn that lasts until the page is hidden or left. */
 function visibleTurn(outer: AbortSignal): Turn {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const turn = startTurn(outer, () => {
@@ -64,8 +64,8 @@ function visibleTurn(outer: AbortSignal): Turn {
 }
 
 /**
- * Waits until the page is shown. If the page becomes the one hidden page that keeps its stream, its turn begins at once
- * and lasts until the page is shown.
+ * Waits until the page is shown. If this page may keep its stream, waits only until it gets the lock `KEEPER`. The turn then
+ * lasts until the page is shown.
  */
 function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Promise<Turn> {
   return new Promise((resolve) => {

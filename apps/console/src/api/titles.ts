@@ -6,7 +6,7 @@ import { useApi } from "./context.tsx";
 
 type Named = Pick<Session, "id" | "title"> & Partial<Pick<Session, "total_runs" | "parent_session_id">>;
 
-/** The name of a session: its title, otherwise its first prompt, otherwise "new session". */
+/** Returns the name of a session: its title, its first prompt, or a text such as "New session". */
 export type TitleOf = (session: Named) => string;
 
 /** First prompts are requested together, because a page shows many sessions at once. */
@@ -60,7 +60,7 @@ function createFirstPrompts(): FirstPrompts {
   };
 }
 
-/** Each query client has its own names, because another login may not see the same sessions. */
+/** Each query client has separate names, because another login may not see the same sessions. */
 const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
 
 /** Returns the names of sessions. Renders again when the first prompts of sessions without a title have arrived. */
@@ -73,7 +73,7 @@ export function useTitles(): TitleOf {
   return useCallback(
     (session) => {
       if (session.title !== null) return session.title;
-      // A fork without a run is not empty: it has the messages of its parent.
+      // A fork without a run is not empty, because it has the messages of its parent.
       if (session.total_runs === 0 && !session.parent_session_id) return "New session";
       const prompt = prompts.of(session, api);
       // Until the first prompt arrives, a neutral text is shown, because a link needs a name.

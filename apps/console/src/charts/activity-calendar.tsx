@@ -10,7 +10,7 @@ const CELL = 14.5;
 const LEFT = 28;
 const TOP = 18;
 
-/** Runs per day of the last weeks: a column per week, Monday first. */
+/** Shows the runs of each day in the last weeks. A column is a week from Monday to Sunday. */
 export function ActivityCalendar() {
   const api = useApi();
   const first = firstMonday(serverNow());

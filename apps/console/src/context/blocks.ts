@@ -3,10 +3,10 @@ import type { Sent } from "../api/api.ts";
 import { callWords } from "../session/call-words.ts";
 import { terminalPieces } from "../text/terminal-lines.ts";
 
-/** Where a part of a request came from. */
+/** The origin of a part of a request. */
 export type Origin = Sent["parts"][number]["origin"];
 
-/** One part of what the model was sent. */
+/** One part of the request to the model. */
 export interface SentBlock {
   readonly key: string;
   readonly origin: Origin;
@@ -29,7 +29,7 @@ interface Body {
   readonly messages?: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** The parts of a request in the order in which they were sent: tools, system prompt, messages. The server describes each part. */
+/** Returns the parts of a request in their order: tools, system prompt, messages. The server describes each part. */
 export function blocksOfRequest({ body, parts }: Sent): SentBlock[] {
   const calls = new Map<unknown, string>();
   return parts.map(({ path, origin, sequence, tokens }) => {
@@ -39,7 +39,7 @@ export function blocksOfRequest({ body, parts }: Sent): SentBlock[] {
   });
 }
 
-/** The block at a path such as `messages.2.0`. A plain text counts as one block. */
+/** Returns the block at a path such as `messages.2.0`. A plain text counts as one block. */
 function valueAt(body: Body, path: string): unknown {
   const [place, at, part] = path.split(".");
   if (place === "tools") return body.tools ?? [];
@@ -104,7 +104,7 @@ function label(value: unknown): string {
   return typeof value === "string" ? value : "block";
 }
 
-/** Output of a terminal without its colours. */
+/** Returns the output of a terminal without its colours. */
 function plainText(output: string): string {
   return output.includes("\u001B")
     ? terminalPieces(output)
@@ -131,8 +131,8 @@ function firstLine(text: string): string {
 }
 
 /**
- * Adds tokens, cache and price to each part. Only the totals are exact: the tokens of the parts are estimates, scaled to
- * the counts of the provider. A cache always holds the beginning of a request.
+ * Adds tokens, cache and price to each part. Only the totals are exact. The tokens of a part are an estimate, scaled to the
+ * counts of the provider. A cache always holds the beginning of a request.
  */
 export function pricedBlocks(
   blocks: readonly SentBlock[],

@@ -1,7 +1,7 @@
 import type { Step } from "../session/view.ts";
 import { short } from "../ui/amounts.ts";
 
-/** The steps, each with its tokens: those read from the cache, those written to the cache, and new ones. */
+/** The steps with their tokens: tokens that were read from the cache, tokens that were written to it, and other tokens. */
 export function StepList({
   steps,
   at,

@@ -9,7 +9,7 @@ interface RequestsOptions {
   readonly id: string;
   readonly step: Step | undefined;
   readonly before: Step | undefined;
-  /** The attempt of the step. Default: the last one. */
+  /** The attempt of the step. The default is the last attempt. */
   readonly attempt: number | null;
 }
 
@@ -22,7 +22,10 @@ interface Requests {
   readonly error: unknown;
 }
 
-/** The requests of a step, and the parts of the chosen request, compared with the last request of the previous step. */
+/**
+ * Returns the requests of a step and the parts of the chosen request. The parts are compared with the last request of the
+ * previous step.
+ */
 export function useRequests({ id, step, before, attempt }: RequestsOptions): Requests {
   const now = useRequestsOf(id, step);
   const old = useRequestsOf(id, before);
@@ -57,7 +60,7 @@ function useRequestsOf(id: string, step: Step | undefined) {
   });
 }
 
-/** The price of a token in millionths of a dollar, computed from the cost of the step. */
+/** Computes the price of a token in millionths of a dollar from the cost of the step. */
 function ratesOf({ usage, cost }: Step): { read: number; written: number; input: number } {
   const per = (micros: number, tokens: number | null | undefined): number => (tokens ? micros / tokens : 0);
   return {

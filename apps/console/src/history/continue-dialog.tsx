@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { continueCommand } from "./continue-command.ts";
 
-/** A dialog with the command that continues a session in its own agent. */
+/** A dialog with the command that continues a session in the agent that made it. */
 export function ContinueDialog({ details, onClose }: { details: HistoryDetails; onClose: () => void }) {
   const command = continueCommand(details.resume);
   return (

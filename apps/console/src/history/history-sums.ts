@@ -7,7 +7,7 @@ import { plural } from "../ui/amounts.ts";
 export interface HistorySums {
   readonly cost: { readonly cost_micros: number; readonly unpriced_calls: number };
   readonly totals: UsageTotals;
-  /** Says which calls are counted. Undefined: all calls of the transcript. */
+  /** A text that names the counted calls. Undefined if all calls of the transcript are counted. */
   readonly scope: string | undefined;
 }
 
@@ -18,9 +18,7 @@ interface SumsOptions {
   readonly isPartial: boolean;
 }
 
-/**
- * The server adds up a session with its subagents. For the transcript of one subagent, the page adds up the messages.
- */
+/** Returns the server's sums for a session with its subagents. For the transcript of one subagent, the page adds up the messages. */
 export function historySums(
   { cost_micros, usage, subagents }: Pick<HistoryDetails, "cost_micros" | "usage" | "subagents">,
   view: SessionView,

@@ -42,7 +42,7 @@ interface TranscriptOptions {
   /** A position in the file that the first page must include. */
   readonly at: number | null;
   readonly withRewound: boolean;
-  /** The agent whose session it is, once it is known. */
+  /** The agent that made the session. Undefined until the agent is known. */
   readonly source: string | undefined;
 }
 
@@ -50,8 +50,8 @@ interface TranscriptOptions {
 const OVER_MS = 10 * 60_000;
 
 /**
- * Reads a transcript of another agent, and follows the file as it grows. A session that may still run is read from its
- * end, any other session from its beginning. A link to a position is read around this position.
+ * Reads a transcript of another agent, and follows the file as it grows. A session that may still run is read from its end. A
+ * finished session is read from its beginning. A link to a position is read around this position.
  */
 export function useTranscript({ id, agentId, at, withRewound, source }: TranscriptOptions): Transcript {
   const api = useApi();
@@ -69,7 +69,7 @@ export function useTranscript({ id, agentId, at, withRewound, source }: Transcri
       const page = await api.historyMessages(id, { after: known.after, agentId }, signal);
       // A page without messages counts too, so that its lines are not read again.
       if (page.next_after > known.after)
-        // The transcript may have been read again from another place in the meantime.
+        // The transcript may have been read again from another place during this request.
         setLoaded((was) => (was?.after === known.after ? joined(was, page, "after") : was));
     },
     [api, id, agentId],
@@ -94,7 +94,7 @@ export function useTranscript({ id, agentId, at, withRewound, source }: Transcri
       const page = await api.historyMessages(id, { before: known.before, agentId, limit: 300 });
       setLoaded((was) => (was?.before === known.before ? joined(was, page, "before") : was));
     } catch {
-      // Errors are ignored: scrolling again retries.
+      // Errors are ignored, because scrolling again retries the request.
     } finally {
       isBusy.current = false;
     }
@@ -103,7 +103,7 @@ export function useTranscript({ id, agentId, at, withRewound, source }: Transcri
   const later = useCallback(async (): Promise<void> => {
     if (isBusy.current) return;
     isBusy.current = true;
-    // Errors are ignored: scrolling again retries.
+    // Errors are ignored, because scrolling again retries the request.
     await extend().catch(() => undefined);
     isBusy.current = false;
   }, [extend]);
@@ -144,7 +144,10 @@ function joined(was: Loaded, page: Page, where: "before" | "after"): Loaded {
   };
 }
 
-/** Where to begin: at a position, at one end, or (null) at the end of a session that may still run, else its beginning. */
+/**
+ * Where reading begins: at a position or at an end. Null means the end of a session that may still run, and the beginning of a
+ * finished session.
+ */
 type Place = number | End | null;
 
 async function read(

@@ -25,7 +25,7 @@ interface AwaitCardProps {
 
 const KINDS = { approval: "Approval", question: "Question", frontend_tool: "Your tool" } as const;
 
-/** One question, approval or frontend tool, answered in place. Everything that is approved is shown in full. */
+/** One question, approval or frontend tool, answered in place. The card shows in full what a person approves. */
 export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: AwaitCardProps) {
   const api = useApi();
   const changed = useChanged();
@@ -118,7 +118,7 @@ function headline(wait: AwaitCardData): string {
   return `Let ${name} run?`;
 }
 
-/** Whether the server asks for approval, because a daily spending cap is nearly reached. */
+/** Whether the server asks for approval because a daily spending cap is nearly reached. */
 function isAboutMoney({ name, toolUseId }: AwaitCardData): boolean {
   return name === "spend" && toolUseId.startsWith("spend_");
 }
@@ -147,7 +147,7 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
   const approve = (): void => onAnswer({ content: "yes" });
   const deny = (): void =>
     onAnswer({ content: reason.trim() === "" ? "Denied by the user." : reason.trim(), isError: true });
-  // Actions that cannot be undone need two key presses: the first focuses the button, Enter activates it.
+  // An action that cannot be undone needs two key presses. The first press focuses the button, and Enter activates it.
   const byKey = (): void => (isEdit(wait) ? approve() : button.current?.focus());
   const change = (): void => setChanging(true);
   useKeys({ a: byKey, d: () => setDenying(true), e: change }, isCurrent && !isSending && !isChanging);

@@ -6,10 +6,10 @@ import { useKeys } from "../ui/use-keys.ts";
 import type { AwaitCardData } from "./await-card-data.ts";
 import { AwaitCard } from "./await-card.tsx";
 
-/** How long an answered card stays in place before it is removed. */
+/** The time that an answered card stays in place. */
 const STAYS_MS = 4000;
 
-/** Everything that waits for a person, the oldest first. */
+/** All open awaits, the oldest first. */
 export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   const titleOf = useTitles();
   const nameOf = useDistinctName();

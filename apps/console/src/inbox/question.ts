@@ -8,7 +8,7 @@ export interface Question {
   readonly options: readonly { readonly label: string; readonly description: string }[];
 }
 
-/** The questions in the input of a call. A tool with another input format gives one question without options. */
+/** Returns the questions in the input of a call. An input in another format gives one question without options. */
 export function questionsOf(input: unknown): readonly Question[] {
   const values = (input ?? {}) as Record<string, unknown>;
   const list = values["questions"];
@@ -40,7 +40,10 @@ function questionOf(one: Record<string, unknown>): Question {
   };
 }
 
-/** The answer in the format for the model: Claude Code's format for its own question, otherwise the text. */
+/**
+ * Returns the answer in the format for the model. Questions of AskUserQuestion need the format of Claude Code. Other answers
+ * are plain text.
+ */
 export function answerText(input: unknown, answers: readonly string[]): string {
   const questions = questionsOf(input);
   if (!Array.isArray((input as Record<string, unknown> | null)?.["questions"])) return answers.join("\n");

@@ -4,7 +4,7 @@ import { visible } from "../text/safe-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { Answer, AwaitCardData } from "./await-card-data.ts";
 
-/** The form for a frontend tool: shows the input of the call, and takes a result that the person types. */
+/** Shows the input of a frontend tool's call, and takes the result that a person types. */
 export function ResultForm({
   wait,
   isSending,

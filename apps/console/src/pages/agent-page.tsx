@@ -16,7 +16,7 @@ import { Icon } from "../ui/icon.tsx";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** One agent: its settings, its versions, its sessions, and a form to try it. */
+/** One agent with its settings, its versions, its sessions, and a form to try it. */
 export function AgentPage({ id }: { id: string }) {
   const api = useApi();
   const agent = useQuery({ queryKey: ["agents", id], queryFn: () => api.agent(id) });

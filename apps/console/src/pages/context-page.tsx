@@ -17,7 +17,7 @@ import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { usePageTitle } from "../ui/use-page-title.ts";
 import { useKeys } from "../ui/use-keys.ts";
 
-/** What the model saw: the exact request of any step, part by part, and what changed since the step before. */
+/** Shows the exact request of any step, part by part, and its changes since the previous step. */
 export function ContextPage({ id }: { id: string }) {
   const { view, version, phase, error } = useLiveSession(id);
   const [params, setParams] = useSearchParams();

@@ -17,8 +17,8 @@ import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
 /**
- * One session of another agent, read from its own files. The page shows new messages as the files grow. A session that may
- * still run is shown from its end, a finished session from its beginning.
+ * One session of another agent, read from the agent's files. The page shows new messages as the files grow. It opens at the end
+ * of a session that may still run, and at the beginning of a finished session.
  */
 export function HistoryPage({ id }: { id: string }) {
   const api = useApi();
@@ -37,7 +37,8 @@ export function HistoryPage({ id }: { id: string }) {
     queryFn: () => api.historySession(id),
     retry: false,
     staleTime: 10_000,
-    // The first request lets the server count the usage in the background. The page asks until the usage is known.
+    // The first request makes the server count the usage in the background. The page repeats the request until the usage is
+    // known.
     refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
   });
   const read = useTranscript({ id, agentId, at, withRewound, source: details.data?.source });
@@ -104,7 +105,7 @@ export function HistoryPage({ id }: { id: string }) {
   );
 }
 
-/** The position in the file that the URL names. */
+/** Returns the position in the file from the URL. */
 function useOffset(): number | null {
   const [at] = useQueryValue("at");
   return at === null ? null : Number(at);

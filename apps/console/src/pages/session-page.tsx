@@ -21,7 +21,7 @@ import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session: read it, follow it, answer it, continue it. */
+/** One session. A person can read, follow, answer and continue it. */
 export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);

@@ -104,7 +104,7 @@ export function SessionsPage() {
   );
 }
 
-/** The filters in the URL. */
+/** Returns the filters in the URL. */
 function useAsked(): Asked {
   const [status] = useQueryValue("status");
   const [agent] = useQueryValue("agent");

@@ -50,7 +50,7 @@ interface SettingsPageProps {
   readonly onLogOut: () => void;
 }
 
-/** Settings of this browser, and of the server as far as the key may see and change them. */
+/** Settings of this browser and of the server. The key decides which server settings are shown and can be changed. */
 export function SettingsPage({ path, onLogOut }: SettingsPageProps) {
   const { data: me } = useMe();
   const isAdmin = me?.key.scopes.includes("admin") === true;

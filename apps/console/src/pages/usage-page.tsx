@@ -66,7 +66,7 @@ export function UsagePage() {
   );
 }
 
-/** All data of the page for a range of days. */
+/** Requests all data of the page for a range of days. */
 function useUsage({ bounds }: UsageRange, by: UsageKey) {
   const api = useApi();
   const rowsBy = (group_by: string) => ({

@@ -8,7 +8,7 @@ interface AttachmentChipsProps {
   readonly onRemove: (at: number) => void;
 }
 
-/** The pictures and files that the next message will have. */
+/** The pictures and files of the next message. */
 export function AttachmentChips({ attachments, onRemove }: AttachmentChipsProps) {
   if (attachments.length === 0) return null;
   return (

@@ -16,12 +16,12 @@ import { Picture } from "./picture.tsx";
 import { NestedAgent, Subagent } from "./subagent.tsx";
 import type { Call } from "./view.ts";
 
-/** Whether all calls are unfolded. If `undefined`, each call decides for itself. */
+/** Whether all calls are unfolded. If undefined, each call is in its first state. */
 export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
   readonly call: Call;
-  /** The call renders again when this value changes. */
+  /** A counter. When it changes, the call renders again. */
   readonly version: number;
   readonly allOpen: CallsOpen;
   readonly isMarked: boolean;
@@ -76,7 +76,7 @@ function isEdit({ name }: Call): boolean {
   return /edit|write/i.test(name) && name !== "TodoWrite";
 }
 
-/** Whether the call is unfolded at first: commands and edits are, because people look for them. */
+/** Whether the call is a command or an edit, or waits. Such calls are unfolded at first, because people look for them. */
 function isShort(call: Call): boolean {
   if (isEdit(call) || call.name === "Bash" || call.state === "waiting") return true;
   return false;
@@ -137,7 +137,7 @@ function isChangedInput(content: Content | undefined): boolean {
   return content !== undefined && textOf(content).includes('"updatedInput"');
 }
 
-/** The input of a call: a diff for edits, the command for a shell, otherwise the values. */
+/** Shows the input of a call: the diff of an edit, the command of a shell, or the values of another call. */
 export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" | "input">; isWhole?: boolean }) {
   const values = (call.input ?? {}) as Record<string, unknown>;
   const edits = editsOf(values);
@@ -168,8 +168,8 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
 }
 
 /**
- * Text that the browser breaks only at spaces, so that `--to` does not become `-` and `-to`. A word that is longer than
- * the line still breaks.
+ * Text that the browser breaks only at spaces, so that `--to` does not become `-` and `-to`. Words that are longer than the
+ * line still break.
  */
 function Words({ text }: { text: string }) {
   return text.split(/(\s+)/).map((part, at) =>
@@ -187,8 +187,8 @@ const EDIT_VALUES =
   "file_path path notebook_path old_string new_string old_str new_str content file_text new_source edits".split(" ");
 
 /**
- * The values of a call that `InputView` leaves out, such as a folder or "replace all". People must see everything that
- * they approve.
+ * The values of a call that `InputView` leaves out, such as a folder or "replace all". A person must see the whole call before
+ * approving it.
  */
 function OtherValues({ values, shown }: { values: Record<string, unknown>; shown: readonly string[] }) {
   const others = Object.entries(values).filter(([name]) => !shown.includes(name));

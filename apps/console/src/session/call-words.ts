@@ -28,7 +28,7 @@ const ICONS: Readonly<Record<string, IconName>> = {
   TodoWrite: "sessions",
 };
 
-/** Names of inputs that describe a call, the best first. */
+/** The names of inputs that describe a call. Better descriptions come first. */
 const TELLING = [
   "command",
   "file_path",

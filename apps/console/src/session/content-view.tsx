@@ -5,7 +5,7 @@ import { textValue, visible } from "../text/safe-text.ts";
 import { Collapsible } from "../ui/collapsible.tsx";
 import { Picture } from "./picture.tsx";
 
-/** The content of a message, block by block, without tool calls, which are shown below their step. */
+/** The content of a message, block by block. Tool calls are left out, because they are shown below their step. */
 export function ContentView({ content }: { content: Content }) {
   return (
     <>

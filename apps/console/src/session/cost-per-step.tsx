@@ -4,12 +4,12 @@ import { type SessionView, stepLabel, stepName } from "./view.ts";
 
 const WIDTH = 340;
 const HEIGHT = 84;
-/** The margins for the amounts at the right, and for the numbers below. */
+/** The margin for the amounts at the right, and the margin for the numbers below. */
 const RIGHT = 62;
 const BELOW = 16;
 const MOST = 40;
 
-/** A bar per step; at most the last forty steps. */
+/** A bar for each of the last forty steps. */
 export function CostPerStep({ view }: { view: SessionView }) {
   const priced = view.steps.filter(({ cost }) => cost !== null).slice(-MOST);
   if (priced.length === 0) return <p className="lbl">Nothing was spent yet.</p>;

@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { whenExactly } from "../ui/times.ts";
 import type { PanelProps } from "./panel-props.ts";
 
-/** Every event of the log by its own name, the latest first; each can be opened to see the stored JSON. */
+/** All events of the log by name, the latest first. An event opens to show its stored JSON. */
 export function EventsPanel({ view, version, onRaw }: PanelProps) {
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const latest = useMemo(() => view.events.toReversed(), [view, version]);

@@ -9,7 +9,7 @@ import { Nothing } from "../ui/empty-state.tsx";
 import type { PanelProps } from "./panel-props.ts";
 import type { StoredFile } from "./view.ts";
 
-/** Files that calls of the session changed, and files that it made. */
+/** The files that the session changed or made. */
 export function FilesPanel({ view, sessionId, onShow }: PanelProps) {
   if (view.files.size + view.stored.size === 0)
     return (

@@ -63,7 +63,7 @@ export function foldStep(view: SessionView, event: Event): boolean {
   }
 }
 
-/** The end of a step without a complete answer, and the text of an interrupted answer. */
+/** Ends a step without a complete answer, and keeps the text of an interrupted answer. */
 function breakOff(
   step: Step,
   event: Event,
@@ -156,13 +156,13 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   step.generatedAt = Date.parse(timeOf(event));
   step.durationMs = data.duration_ms;
   step.isSimulated = data.simulated === true;
-  // Of an adopted step, only the answer has its original time.
+  // In an adopted step, only the answer has its original time.
   step.at = Math.min(step.at, step.generatedAt - data.duration_ms);
   for (const block of data.content) if (isToolUse(block)) addCall(view, step, block);
   touch(step);
 }
 
-/** The number of a run in the session; 0 while the beginning of the log, with earlier runs, is not loaded. */
+/** Returns the number of a run in the session. Returns 0 while earlier events of the log are not loaded. */
 function runNumber(view: SessionView, runId: string): number {
   return view.isPartial ? 0 : (view.runs.find(({ id }) => id === runId)?.number ?? 0);
 }
@@ -179,7 +179,7 @@ function spend(view: SessionView, { usage, cost }: Pick<FactData<"step.generated
   view.costMicros = microsOf(view.costPicos);
 }
 
-/** A message of the session that this one was forked from. Its cost belongs to that session. */
+/** Adds a message that a fork copied from its parent session. The cost of the message belongs to the parent session. */
 export function copiedMessage(view: SessionView, event: Event, data: FactData<"message.copied">): void {
   const { message_id, role, content } = data;
   if (role === "assistant") {

@@ -6,8 +6,8 @@ import { copiedMessage, foldStep } from "./fold-steps.ts";
 import { type Mark, type Run, type SessionView, placeOf, stepOf } from "./view.ts";
 
 /**
- * Adds one event to the view. The view is changed in place, because a log may have ten thousand events; each changed
- * item gets a new version. An event of an unknown type is shown by its name.
+ * Adds one event to the view. The view is changed in place, because a log may have ten thousand events. Each changed item gets
+ * a new version. An event of an unknown type is shown by its name.
  */
 export function fold(view: SessionView, event: Event): void {
   if (event.sequence <= view.sequence) return;
@@ -74,7 +74,7 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // This fact also follows an answer to an await. Then no worker died, and nothing was in progress.
+      // This fact also follows an answer to an await. In this case no worker died, and nothing was in progress.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
           tone: "waiting",
@@ -181,7 +181,7 @@ function runOf(view: SessionView, event: Event, id: string): Run {
   };
 }
 
-/** A prompt leaves the queue and takes its place in the transcript. */
+/** Moves a prompt from the queue to the transcript. */
 function enter(view: SessionView, event: Event, messageId: string): void {
   const at = view.queue.findIndex((one) => one.messageId === messageId);
   const queued = view.queue[at];
@@ -242,7 +242,7 @@ function closeStep(step: SessionView["steps"][number], outcome: keyof typeof CLO
   step.version += 1;
 }
 
-/** Adds a draft to the current step. A draft that would leave a gap is ignored, because the whole text follows. */
+/** Adds a draft to the current step. A draft after a gap is ignored, because the whole text follows. */
 export function foldDraft(view: SessionView, { event_type, data }: Draft): void {
   if (event_type !== "step.generating") return;
   const step = stepOf(view, data.run_id, data.step);

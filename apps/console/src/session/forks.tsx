@@ -16,7 +16,7 @@ interface Branch {
   readonly depth: number;
 }
 
-/** The tree of a session's forks, with its parents, and a button to create another. */
+/** The tree of a session's parents and forks, with a button to create a fork. */
 export function Forks({ session, onFork }: { session: Session; onFork: () => void }) {
   const api = useApi();
   const titleOf = useTitles();
@@ -65,10 +65,10 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
   );
 }
 
-/** How many levels up and down the tree are read. */
+/** The most levels of the tree that are read, in each direction. */
 const DEEPEST = 8;
 
-/** Reads the parents up to the first one, then all forks below it. If a parent was deleted, the tree begins below it. */
+/** Reads all parents of the session, and all forks of the first parent. If a parent was deleted, the tree begins with its fork. */
 async function forkTree(api: Api, session: Session): Promise<readonly Branch[]> {
   let root = session;
   for (let up = 0; up < DEEPEST && root.parent_session_id !== null; up++) {

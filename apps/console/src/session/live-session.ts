@@ -15,16 +15,16 @@ export type LoadedPhase = "loading" | "live" | "away" | "deleted";
 export interface LiveSnapshot {
   readonly view: SessionView;
   readonly version: number;
-  /** `loading` until the page has read the event that was the last one when it was opened. */
+  /** `loading` until the page has read the end of the log. */
   readonly phase: LoadedPhase | "failed";
   readonly error: unknown;
-  /** All events from this sequence on are loaded. 1: the whole log. Event 1 is always loaded too. */
+  /** All events from this sequence on are loaded. It is 1 if the whole log is loaded. Event 1 is always loaded. */
   readonly from: number;
 }
 
 type Subscribe = (changed: () => void) => () => void;
 
-/** Drafts have their own listeners, so that only the component that shows a draft renders with each frame. */
+/** Drafts have separate listeners, so that only the component that shows a draft renders with each frame. */
 export interface Drafts {
   readonly subscribe: Subscribe;
   readonly version: () => number;
@@ -35,19 +35,18 @@ interface LiveSession {
   readonly snapshot: () => LiveSnapshot;
   readonly drafts: Drafts;
   readonly start: () => () => void;
-  /** Loads earlier events, in a log that is too long to be read at once. */
+  /** Loads earlier events of a log that is too long to be read at once. */
   readonly more: () => Promise<void>;
 }
 
-/** The largest log that is read as a whole. In a longer log, the page reads only as far as the user scrolls back. */
+/** The most events of a log that is read as a whole. Of a longer log, the page reads only as far as the user scrolls back. */
 const WHOLE = 30_000;
-/** How many events are read at once when the user scrolls back in a longer log. */
+/** The number of events that are read at once when the user scrolls back in a longer log. */
 const BACK = 5000;
 
 /**
- * Follows a session and folds its events. The end of the log is read first and shown; the rest is loaded afterwards.
- * The view changes with each event, and listeners are called at most once per frame. The client package handles
- * reconnects.
+ * Follows a session and folds its events. The end of the log is read first and shown, and earlier events are loaded afterwards.
+ * The view changes with each event, and listeners are called at most once in each frame. The client package handles reconnects.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
@@ -79,7 +78,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     }
     if (followed.type === "event") fold(view, followed.event);
     else {
-      // The log was reset: it is sent again from its first event.
+      // After a reset, the server sends the log again from its first event.
       view = emptyView();
       from = 1;
       earlier = [];
@@ -97,7 +96,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell("live");
   }
 
-  /** Reads the end of the log, so that it can be shown before the rest is there. */
+  /** Reads the end of the log, so that it is shown before earlier events are loaded. */
   async function readEnd(signal: AbortSignal): Promise<void> {
     const end = await untilAnswered(
       () => api.eventsBefore(id, undefined, signal),
@@ -114,7 +113,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell("live");
   }
 
-  /** Reads back to the beginning (in a very long log up to the limit), and folds everything again in order. */
+  /** Reads earlier events up to the beginning of the log or until `most` events are read. Folds all events again in order. */
   async function readBack(signal: AbortSignal, most: number): Promise<void> {
     const began = from;
     const pages: Event[][] = [];
@@ -168,7 +167,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     try {
       await readNew(signal);
     } catch (error) {
-      // Other errors are ignored: the next poll retries, and the health check tells the user about a lost server.
+      // Other errors are ignored, because the next poll retries. The health check tells the user about a lost server.
       if (isFinal(error)) throw error;
     }
   }
@@ -196,7 +195,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 
   async function more(): Promise<void> {
     if (from <= 1 || !stop || snapshot.phase === "loading") return;
-    // Errors are ignored: scrolling again retries.
+    // Errors are ignored, because scrolling again retries the request.
     await readBackOnce(stop.signal, BACK).catch(() => undefined);
   }
 
@@ -231,10 +230,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   };
 }
 
-/**
- * Retries until the server answers, because an unreachable server may come back. Throws errors that a retry cannot
- * fix.
- */
+/** Retries until the server answers, because an unreachable server may come back. Throws errors that remain after a retry. */
 async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,
@@ -283,7 +279,7 @@ function oncePerFrame(work: () => unknown): { readonly schedule: () => void; rea
   };
 }
 
-/** Reads and follows a session. With `isOver` the log will not grow, and is only read. */
+/** Reads and follows a session. With `isOver`, only reads the log, because it will not grow. */
 export function useLiveSession(
   id: string,
   isOver = false,

@@ -3,14 +3,14 @@ import { shortModel } from "../ui/amounts.ts";
 
 interface ModelSelectProps {
   readonly models: readonly Model[];
-  /** The model of the session, which is used if no other one is chosen. */
+  /** The model of the session. It is used if the user chooses no other model. */
   readonly model: string;
   /** The id of the chosen model; empty for the model of the session. */
   readonly value: string;
   readonly onValue: (id: string) => void;
 }
 
-/** Chooses the model for one message, if there is more than one. */
+/** Chooses the model for one message if the server has several models. */
 export function ModelSelect({ models, model, value, onValue }: ModelSelectProps) {
   if (models.length <= 1) return null;
   return (

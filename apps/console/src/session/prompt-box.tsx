@@ -26,7 +26,7 @@ interface PromptBoxProps {
   readonly onSent: () => void;
 }
 
-/** The input for a message: text, images, files, and the choice of what the message does to a run in progress. */
+/** The input for a message: text, images, files, and the effect of the message on a run in progress. */
 export function PromptBox({ sessionId, agentName, isRunning, queue, models, model, onSent }: PromptBoxProps) {
   const api = useApi();
   const [text, setText] = useState("");

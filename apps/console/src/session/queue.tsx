@@ -16,7 +16,7 @@ interface QueueProps {
   readonly sessionId: string;
 }
 
-/** The messages that wait. A long list scrolls. */
+/** The queued messages. A long list scrolls. */
 export function Queue({ queue, sessionId }: QueueProps) {
   if (queue.length === 0) return null;
   return (

@@ -8,10 +8,10 @@ import { Icon } from "../ui/icon.tsx";
 import { fullTime } from "../ui/times.ts";
 import type { SessionView } from "./view.ts";
 
-/** Only this many characters of an event are shown; the export has all of it. */
+/** Only this many characters of an event are shown. The export has all characters. */
 const MOST = 200_000;
 
-/** One stored event. It has its own URL. */
+/** One stored event, which has a URL. */
 export function RawEvent({
   view,
   sequence,

@@ -15,14 +15,14 @@ interface RewindDialogProps {
 
 const MOST_FILES = 50;
 
-/** Restores the files as they were at a message. The changes are shown first. */
+/** Restores the files to their state at a message. The dialog shows the changes first. */
 export function RewindDialog({ sessionId, checkpointId, onClose }: RewindDialogProps) {
   const api = useApi();
   const [problem, setProblem] = useState<string>();
   const [isSending, setSending] = useState(false);
   const change = useQuery({
     queryKey: ["rewind", sessionId, checkpointId],
-    // Claude Code, which has the files, lists the changed files; the diffs come from the log.
+    // Claude Code has the files and lists the changed files. The diffs come from the log.
     queryFn: async () => {
       const [dry, differences] = await Promise.all([
         api.rewind(sessionId, checkpointId, true),

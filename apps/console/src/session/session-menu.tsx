@@ -20,7 +20,7 @@ const EXPORTS = [
   ["json", "json", "Save the log"],
 ] as const;
 
-/** Less common actions on a session: rename, fork, export, copy the link, delete. */
+/** Less common actions: rename, fork, export, copy the link, or delete a session. */
 export function SessionMenu({ id, attempt, onRename, onFork }: SessionMenuProps) {
   const api = useApi();
   const [, go] = useLocation();

@@ -81,7 +81,7 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
   );
 }
 
-/** The process that runs the session. Another one takes over if it ends. */
+/** The process that runs the session. If it ends, another process takes over. */
 function WorkerFact({ id }: { id: string }) {
   const api = useApi();
   const { data } = useQuery({ queryKey: ["worker", id], queryFn: () => api.workerOf(id), refetchInterval: 5000 });

@@ -15,7 +15,7 @@ interface SessionPromptProps {
   readonly onSent: () => void;
 }
 
-/** The input of a session's page: answers to its open awaits, and a new message. */
+/** The input on a session's page, for answers to open awaits and for new messages. */
 export function SessionPrompt({ id, view, version, session, isRunning, onSent }: SessionPromptProps) {
   const models = useModels();
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.

@@ -25,7 +25,7 @@ interface SessionTopProps {
   readonly onProblem: (problem: string) => void;
 }
 
-/** The head of a session: title, state, cost, forks, cancel, and the rest in a menu. */
+/** The head of a session: title, state, cost, forks, cancel, and a menu of other actions. */
 export function SessionTop({ id, view, session, isRunning, onFork, onInspector, onProblem }: SessionTopProps) {
   const api = useApi();
   const changed = useChanged();
@@ -109,7 +109,7 @@ function RunTime({ startedAt, endedAt }: { startedAt: number; endedAt: number | 
 function stateOfView(view: SessionView): State {
   const run = view.runs.at(-1);
   if (!run) return view.queue.length > 0 ? "queued" : "idle";
-  // The last run is over, and a prompt waits for the next one.
+  // The last run is over, and a prompt waits for the next run.
   if (run.endedAt !== null && view.queue.length > 0) return "queued";
   if (run.outcome === "failed") return "failed";
   if (run.outcome === "cancelled") return "cancelled";

@@ -2,7 +2,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { callWords } from "./call-words.ts";
 import { type Call, type SessionView, endOfStep, stepLabel, stepName } from "./view.ts";
 
-/** A piece of the timeline. Times are milliseconds from the beginning, with long pauses shortened. */
+/** A piece of the timeline. Times are milliseconds from the beginning, and long pauses are shortened. */
 export interface Span {
   readonly key: string;
   readonly kind: "model" | "tool" | "failed" | "unknown" | "wait" | "sub";
@@ -13,12 +13,12 @@ export interface Span {
   /** When it began. */
   readonly at: number;
   readonly title: string;
-  /** The label of the piece if there is room: the number of a step, or the icon of a failure. */
+  /** The number of a step, or the icon of a failure. Shown if the piece is wide enough. */
   readonly label: string;
 }
 
 interface Gaps {
-  /** The position of a moment on the line. */
+  /** Returns the position of a moment on the line. */
   readonly place: (at: number) => number;
   /** Places at which a pause was shortened. */
   readonly breaks: readonly number[];
@@ -30,7 +30,7 @@ export interface Spans {
   readonly gaps: Gaps;
 }
 
-/** A pause between runs is often hours long. A pause of more than 15 times this length is drawn with this length. */
+/** A pause between runs is often hours long. A pause of more than 15 times `SILENCE_MS` is drawn as long as `SILENCE_MS`. */
 const SILENCE_MS = 4000;
 
 interface Raw extends Omit<Span, "from" | "to" | "at"> {
@@ -38,7 +38,7 @@ interface Raw extends Omit<Span, "from" | "to" | "at"> {
   readonly end: number;
 }
 
-/** The pieces of a session's timeline. `now` is the end of pieces that are in progress. */
+/** Returns the pieces of a session's timeline. Pieces in progress end at `now`. */
 export function spansOf(view: SessionView, now: number | undefined): Spans {
   const raw: Raw[] = [];
   for (const step of view.steps) {

@@ -10,7 +10,7 @@ const LONG = 10;
 const LEFT_OPEN = 5;
 
 /**
- * For each long run, the number of its last folded step. Called only once, when the session is loaded, so that nothing
+ * Returns the number of the last folded step of each long run. Called only once, when the session is loaded, so that nothing
  * folds while somebody reads.
  */
 export function groupSteps(view: SessionView): Map<string, number> {
@@ -55,7 +55,7 @@ const VERBS: readonly (readonly [names: RegExp, verb: string, noun: string])[] =
   [/^(Grep|Glob|WebSearch)$/, "searched", "time"],
 ];
 
-/** A summary of the steps: read 6 files, ran 2 commands. */
+/** Summarises the steps, for example as "read 6 files, ran 2 commands". */
 function summary(steps: readonly Step[]): string {
   const calls = steps.flatMap((step) => step.calls);
   const parts = VERBS.flatMap(([names, verb, noun]) => {

@@ -349,7 +349,7 @@ export const sql: ConformanceList = {
       there("date is the PRIMARY KEY", {
         check: "test",
         file: SQL_TESTS,
-        name: "claude_stats has one row for each day, also if the cache repeats the day and transcripts have it too",
+        name: "claude_stats has one row for each day, even if the cache repeats the day and transcripts contain it",
       }),
     ]),
     ...section("Field value patterns", [
