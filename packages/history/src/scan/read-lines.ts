@@ -40,7 +40,7 @@ export function readLines(
   }
 }
 
-/** The reason without the path, because the path is a separate field. */
+/** Describes an error without the path, because the path is a separate field. */
 function reasonOf(error: unknown): string {
   if (error instanceof NotAFileError) return "not a plain file";
   return error instanceof Error && "code" in error ? String(error.code) : "cannot be read";

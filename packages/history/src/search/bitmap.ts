@@ -1,7 +1,7 @@
 /**
- * Which sequences of three and four bytes occur in texts, as a set of bits. It may answer "perhaps" for a sequence that does not
- * occur, but never "no" for one that does. Its size is a power of two, so it can be made smaller by combining its halves and
- * larger by repeating itself.
+ * A bitmap of the sequences of three and four bytes in texts. If a sequence is missing in the bitmap, no text contains it.
+ * If a sequence is in the bitmap, a text probably contains it. The size is a power of two, so a bitmap can be made smaller
+ * by combining its halves, and larger by repeating its bits.
  */
 const mostBits = 17;
 const scratch = new Uint8Array(2 ** mostBits / 8);
@@ -11,8 +11,8 @@ const fewestWords = 4;
 let encoded = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The bitmap of `known` and these texts together. `fullest` is the largest share of set bits, which is also the
- * probability of a false "perhaps".
+ * Adds texts to the bitmap `known`. `fullest` is the largest share of set bits. This share is the probability that a
+ * missing sequence is found by mistake.
  */
 export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: number): Uint8Array {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
@@ -28,7 +28,7 @@ export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: n
   return scratch.slice(0, joined(size / 4, fullest) * 4);
 }
 
-/** True if all sequences may occur. The bitmap is the `length` bytes that begin at `from`. */
+/** Returns true if the bitmap has all sequences. The bitmap has `length` bytes and begins at `from`. */
 // oxlint-disable-next-line max-params
 export function hasAll(bytes: Uint8Array, grams: readonly number[], from = 0, length = bytes.length): boolean {
   const mask = length * 8 - 1;
@@ -39,7 +39,7 @@ export function hasAll(bytes: Uint8Array, grams: readonly number[], from = 0, le
   return true;
 }
 
-/** The sequences to look for; none for a text of less than three bytes. */
+/** Returns the sequences of a text. A text of less than three bytes has no sequence. */
 export function gramsIn(text: string): readonly number[] {
   const bytes = Buffer.from(text);
   const grams = new Set<number>();
@@ -67,7 +67,7 @@ function setBit(bit: number): void {
   scratch[bit >> 3] = (scratch[bit >> 3] ?? 0) | (1 << (bit & 7));
 }
 
-/** Three bits for a sequence of three bytes, because a word of three letters has only one sequence. */
+/** A sequence of three bytes sets three bits, because a word of three letters has only one sequence. */
 const factors = [0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f];
 const factorOfFour = 0x9e3779b1;
 
@@ -75,7 +75,7 @@ function place(gram: number, factor: number): number {
   return Math.imul(gram, factor) >>> (32 - mostBits);
 }
 
-/** Combines the halves of the scratch bitmap while few enough bits are set, and returns how many words are left. */
+/** Combines the halves of the scratch bitmap as long as few bits are set. Returns the number of words that are left. */
 function joined(length: number, fullest: number): number {
   while (length > fewestWords) {
     const half = length / 2;

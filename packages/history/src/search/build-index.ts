@@ -8,7 +8,7 @@ import { gramsFacet } from "./grams.ts";
 
 export interface IndexResult {
   readonly files: number;
-  /** How many bytes were read: only new lines are read, so it is 0 if the index was complete. */
+  /** The number of bytes that were read. It is 0 if the index was complete, because only new lines are read. */
   readonly bytesRead: number;
   readonly unreadable: readonly { readonly path: string; readonly reason: string }[];
 }
@@ -24,7 +24,7 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
     const { signal, onProgress } = options;
     const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress, forgetStates: true });
     const details = await foldFiles(sessionDetailsFacet, files, { store, signal, forgetStates: true });
-    // Other agents' sources count their usage themselves.
+    // The usage of other agents is counted when their sessions are translated.
     const own = files.filter(({ root }) => !options.mirrors?.has(root));
     const usage = await foldFiles(usageFacet, own, { store, signal, forgetStates: true });
     const present = new Set(files.map(({ path }) => path));
@@ -40,7 +40,7 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
   });
 }
 
-/** Whether the path is in one of these data directories. Other rows are not removed from the index. */
+/** Whether the path is in one of the data directories. Rows of other paths stay in the index. */
 function isBelow(path: string, roots: readonly string[]): boolean {
   return roots.some((root) => path.startsWith(`${root}/`) || path.startsWith(`${root}\\`));
 }

@@ -1,7 +1,7 @@
 /**
- * Which sequences of bytes occur in the texts of each segment of a file, so that a search can skip segments that cannot
- * match, and can begin with those that have the best matches. It contains only what a search finds: the texts of the
- * lines in lower case, separated by kind. Reasons: decision 190.
+ * Bitmaps of the byte sequences in each segment of a file. With them, a search skips segments without a match, and begins
+ * with the segments that may have the best matches. A bitmap contains texts of one class in lower case. Reasons: decision
+ * 190.
  */
 import type { Facet } from "../facets/facet.ts";
 import { damagedLine, textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";
@@ -12,14 +12,14 @@ import { bitmapOf, gramsIn, hasAll } from "./bitmap.ts";
 import { weights } from "./match-line.ts";
 
 interface Segment {
-  /** The bytes `[start, end)` of the file: whole lines. */
+  /** The segment has the bytes `[start, end)` of the file, which are whole lines. */
   readonly start: number;
   end: number;
   readonly firstLine: number;
   lines: number;
   /** A bitmap for each class of texts. */
   readonly bits: Uint8Array[];
-  /** The time of the latest line for each class of texts; Infinity if one of its lines has no time. */
+  /** The time of the latest line for each class of texts; Infinity if a line of the class has no time. */
   readonly latest: number[];
 }
 
@@ -38,13 +38,13 @@ const classes: Readonly<Record<LineText["kind"], number>> = {
 };
 const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.tool_result];
 /**
- * The largest share of set bits, for each class. Prompts and answers are few, and a search for a frequent word reads every
- * segment whose prompts or answers may contain the word. So their bitmaps are larger.
+ * The largest share of set bits for each class. The bitmaps of prompts and answers are larger, because a search for a
+ * frequent word reads every segment whose prompts or answers may contain the word.
  */
 const fullest = [0.15, 0.25, 0.36, 0.36];
 
 /**
- * The size of a segment: small enough that little is read for a rare word, and large enough that the index stays small.
+ * The size of a segment. With larger segments, more bytes are read for a rare word. With smaller segments, the index grows.
  */
 const segmentBytes = 64 * 1024;
 const headerBytes = 8 * (4 + 2 * classWeights.length);
@@ -97,7 +97,7 @@ const nothing = new Uint8Array(0);
 
 type Piece = Pick<Region, "bytes" | "start" | "end" | "offset">;
 
-/** The end of the line that fills a segment. */
+/** Finds the end of the line that fills a segment. */
 function pieceEnd(bytes: Buffer, start: number, end: number): number {
   if (end - start <= segmentBytes) return end;
   const lineFeed = bytes.indexOf(0x0a, start + segmentBytes);
@@ -133,7 +133,7 @@ function foldPiece(state: Grams, piece: Piece): void {
   segment.end = offset + (end - start);
 }
 
-/** The records of a line that a search can find. A damaged line also has its text as a record. */
+/** Returns the records of a line. For a damaged line, its text is an additional record. */
 function recordsOf(line: Buffer, offset: number): readonly Value[] {
   let damaged: Value | undefined;
   const records = parseLine(line, { line: 0, offset }, ({ text }) => {
@@ -142,7 +142,7 @@ function recordsOf(line: Buffer, offset: number): readonly Value[] {
   return [...records.map(({ value }) => value), ...(damaged ? [damaged] : [])];
 }
 
-/** A text that is longer or shorter in lower case is compared by another rule: see `wordTerm`. */
+/** Returns a text in lower case. If its length changes, `wordTerm` uses another rule, which needs a second text. */
 function lowerCases(text: string): readonly string[] {
   const lower = text.toLowerCase();
   return lower.length === text.length ? [lower] : [lower, text.toUpperCase().toLowerCase()];
@@ -159,14 +159,14 @@ export interface Stretch {
   readonly latest: number;
 }
 
-/** The sequences of bytes that a segment with a match must contain, one list per text. A text that is too short has an empty list. */
+/** A list for each searched text. The list has the byte sequences that a segment with a match must contain. */
 export type Wanted = readonly (readonly number[])[];
 
 export function wantedOf(texts: readonly string[]): Wanted {
   return texts.map(gramsIn).filter((grams) => grams.length > 0);
 }
 
-/** The segments that may contain what is wanted. It reads the index of every file, so it creates no object for a segment without a match. */
+/** Finds the segments that may match. Creates objects only for these segments, because it reads the index of every file. */
 export function stretchesIn(
   data: Uint8Array,
   wanted: Wanted,
@@ -195,7 +195,7 @@ export function stretchesIn(
 /** The sizes of the bitmaps of a segment, one for each class. */
 const lengths = classWeights.map(() => 0);
 
-/** The class of the best text that may match, -1 if no text may match. The terms may be in different texts of a line. */
+/** Returns the class of the best text that may match, or -1. The terms may be in different texts of a line. */
 function bestClass(data: Uint8Array, bitsAt: number, wanted: Wanted): number {
   if (wanted.length === 0) return lengths.findIndex((length) => length > 0);
   let best = lengths.length;

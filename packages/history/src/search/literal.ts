@@ -1,11 +1,11 @@
 /**
- * A text that every match contains, as bytes, so that lines can be found before they are parsed.
+ * The bytes of a text that every match contains. With them, lines are found before they are parsed.
  *
- * The byte search ignores bit 5 of every byte. That makes `A` and `a` equal, and also `É` and `é`, `Б` and `б`; other
- * letters have different bytes in upper and lower case, and are not part of a literal. Scripts without upper and lower
- * case are searched unchanged. An encoder may have written characters beyond ASCII as `\u65e5`, so a literal with such
- * characters has several forms. Two limits: é as one character is not equal to é as two,
- * and letters with several lower cases (K and the Kelvin sign) are not equal.
+ * The byte search ignores bit 5 of every byte. So `A` and `a` are equal, `É` and `é`, `Б` and `б`. Other letters differ in
+ * more bits between upper and lower case, and are not part of a literal. Scripts without upper and lower case are searched
+ * unchanged. Characters beyond ASCII may be written as escapes such as `\u65e5`, so their literals have several forms. The
+ * search has two limits. The character é is not equal to e with a separate accent. The letter K is not equal to the Kelvin
+ * sign.
  */
 export interface Literal {
   /** The text in lower case. */
@@ -14,12 +14,12 @@ export interface Literal {
   readonly forms: readonly Buffer[];
 }
 
-/** Characters that an encoder for web pages writes as \u003c, and those that JSON itself escapes. */
+/** Characters that JSON escapes, and characters that an encoder for web pages escapes as \u003c. */
 // oxlint-disable-next-line no-control-regex
 const escaped = /["\\<>&'+\0-\x1f\x7f]/;
 const fewestBytes = 2;
 
-/** The longest part of a text that can be found as bytes; undefined if there is none. */
+/** Returns the longest part of a text that can be found as bytes. Returns undefined if no part can be found. */
 export function literalOf(text: string): Literal | undefined {
   let best: readonly string[] = [];
   let bestBytes = fewestBytes - 1;
@@ -32,15 +32,15 @@ export function literalOf(text: string): Literal | undefined {
   return best.length === 0 ? undefined : { text: best.join(""), forms: formsOf(best) };
 }
 
-/** How many bytes of a line the literal covers: a longer literal is usually rarer. */
+/** Returns the length of a literal in bytes. A longer literal is usually rarer. */
 export function lengthOf({ forms }: Literal): number {
   return forms[0]?.length ?? 0;
 }
 
-/** The runs of characters that the byte search finds in either case. The result is in lower case. */
+/** Splits a text at characters that the byte search cannot find in both cases. The parts are in lower case. */
 function runsOf(text: string): readonly (readonly string[])[] {
   const runs: string[][] = [[]];
-  // The text is changed to lower case character by character, because some letters become two.
+  // The text is changed to lower case character by character, because some letters become two letters.
   for (const char of text) {
     if (isSearchable(char)) runs.at(-1)?.push(char.toLowerCase());
     else runs.push([]);
@@ -54,7 +54,7 @@ function isSearchable(char: string): boolean {
   return casesOf(char).every((other) => folded(other).equals(own));
 }
 
-/** The spellings that are the same letter for a search. */
+/** Returns a character in upper and lower case. */
 function casesOf(char: string): readonly string[] {
   return [...new Set([char, char.toLowerCase(), char.toUpperCase()])];
 }
@@ -63,19 +63,19 @@ function folded(char: string): Buffer {
   return Buffer.from(char).map((byte) => byte | 0x20) as Buffer;
 }
 
-/** A form with characters beyond ASCII begins with the first of them, so that the byte search can skip ASCII quickly. */
+/** Makes the forms of a literal. A form begins with the first character beyond ASCII, because a search skips ASCII quickly. */
 function formsOf(whole: readonly string[]): readonly Buffer[] {
   const begin = whole.findIndex((char) => !isAscii(char));
   if (begin < 0) return [Buffer.from(whole.join(""))];
   const run = whole.slice(begin);
   const hasCases = run.some((char) => !isAscii(char) && casesOf(char).length > 1);
-  // A letter has other hexadecimal digits in upper case than in lower case, so only one character is searched for, in
+  // The escapes of a letter in upper and lower case have different digits. So the form has only the first character, in
   // both cases.
   const others = hasCases
     ? inOne(casesOf(run[0] ?? "").map(asEscapes))
     : [run.map((char) => (isAscii(char) ? char : asEscapes(char))).join("")];
   const longest = longestAscii(whole);
-  // Two escapes would need two more searches. A few letters before them are nearly as selective.
+  // Two escapes need two more searches. A few ASCII letters of the literal find nearly the same lines.
   if (longest.length > 3 && others.length > 1) return [Buffer.from(longest)];
   return [run.join(""), ...others].map((form) => Buffer.from(form));
 }
@@ -89,8 +89,8 @@ function longestAscii(run: readonly string[]): string {
 }
 
 /**
- * Replaces several escapes by their common beginning if it is rare enough: `\\u04` for a Cyrillic letter. `\\u00` is not,
- * because the escapes of control characters begin with it too.
+ * Replaces several escapes by their common beginning if it is rare, such as `\\u04` for a Cyrillic letter. `\\u00` is not
+ * rare, because escapes of control characters begin with it.
  */
 function inOne(escapes: readonly string[]): readonly string[] {
   const [first = "", ...others] = escapes;

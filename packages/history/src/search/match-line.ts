@@ -18,7 +18,7 @@ export interface TextFilter {
   readonly tool?: string | undefined;
 }
 
-/** Prompts and answers come first, because tool output repeats much of them. */
+/** Prompts and answers come first, because tool output often repeats their text. */
 export const weights: Readonly<Record<LineText["kind"], number>> = {
   prompt: 5,
   text: 4,
@@ -30,7 +30,7 @@ export const weights: Readonly<Record<LineText["kind"], number>> = {
 
 const longestLine = 2000;
 
-/** The matches in a line. All terms must occur in the line; then each line of text with one of them is a match. */
+/** Finds the matches in a transcript line. If it contains all terms, every text line with at least one term is a match. */
 export function matchLine(line: Value, query: Query, filter: TextFilter, context: number): readonly FoundText[] {
   if (!isWantedRole(line, filter.role)) return [];
   const texts = textsOf(line).filter((text) => isWantedText(text, filter));

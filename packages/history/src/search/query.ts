@@ -25,7 +25,7 @@ export interface Span {
 const longestPattern = 1000;
 const longestQuery = 10_000;
 
-/** Words (`fix parser`), phrases (`"fix the parser"`) and patterns (`/pars(er|ing)/`), in any mixture. */
+/** Parses a search text with words (`fix parser`), phrases (`"fix the parser"`) and patterns (`/pars(er|ing)/`). */
 export function parseQuery(text: string): Query {
   if (text.length > longestQuery) throw new QueryError(`The search text is longer than ${longestQuery} characters.`);
   const terms: Term[] = [];
@@ -46,8 +46,8 @@ export function parseQuery(text: string): Query {
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
     const found = words.flatMap(literalsOf);
     literals.push(...found);
-    // A word is compared in lower case as a whole. A phrase is compared by a regular expression, whose rule for upper and
-    // lower case differs for some letters. So only the literals of a phrase are looked up in the index.
+    // A word is compared in lower case. A phrase is compared by a regular expression, which treats the case of some letters
+    // differently. So only the literals of a phrase are looked up in the index.
     if (words.length === 1) indexed.push((words[0] ?? "").toLowerCase());
     else indexed.push(...found.map(({ text: part }) => part));
   }
@@ -65,7 +65,7 @@ function wordTerm(word: string): Term {
   return {
     find(text) {
       const lower = text.toLowerCase();
-      // A few letters change their length with their case, and then the positions in `lower` would be wrong.
+      // A few letters change their length with their case, which would make the positions in `lower` wrong.
       if (lower.length !== text.length) return spansOf(text, careful);
       const spans: Span[] = [];
       for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, at + wanted.length)) {
@@ -76,7 +76,7 @@ function wordTerm(word: string): Term {
   };
 }
 
-/** The words one after the other, with any white space between them. It is only literal text, so it runs in linear time. */
+/** Matches the words of a phrase with any white space between them. The expression runs in linear time. */
 function phraseTerm(words: readonly string[]): Term {
   const pattern = new RegExp(words.map(escape).join("\\s{1,100}"), "giu");
   return { find: (text) => spansOf(text, pattern) };
@@ -86,7 +86,7 @@ function spansOf(text: string, pattern: RegExp): readonly Span[] {
   return [...text.matchAll(pattern)].map((match) => ({ start: match.index, end: match.index + match[0].length }));
 }
 
-/** Patterns run in linear time on an engine without back-references and look-around. */
+/** Compiles a pattern. It runs in linear time, on an engine without back-references and look-around. */
 function patternTerm(pattern: string, flags: string): Term {
   if (pattern.length > longestPattern) throw new QueryError(`The pattern is longer than ${longestPattern} characters.`);
   if (/[^ims]/.test(flags)) throw new QueryError(`A pattern may have the flags i, m and s, not ${flags}.`);
@@ -94,7 +94,7 @@ function patternTerm(pattern: string, flags: string): Term {
   try {
     const dotAll = flags.includes("s") ? RE2JS.DOTALL : 0;
     const anyCase = flags.includes("i") || !hasCapital(pattern) ? RE2JS.CASE_INSENSITIVE : 0;
-    // ^ and $ match at every line.
+    // With MULTILINE, ^ and $ match at the beginning and end of every line.
     compiled = RE2JS.compile(pattern, anyCase | RE2JS.MULTILINE | dotAll);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
@@ -113,7 +113,7 @@ function patternTerm(pattern: string, flags: string): Term {
   };
 }
 
-/** A pattern with a capital letter, also in `[A-Z]`, is case-sensitive. */
+/** Whether a pattern has a capital letter, even in `[A-Z]`. If so, the pattern is case-sensitive. */
 function hasCapital(pattern: string): boolean {
   return /\p{Lu}/u.test(pattern.replaceAll(/\\[pP]\{[^}]*\}|\\./g, ""));
 }

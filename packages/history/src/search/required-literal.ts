@@ -1,6 +1,6 @@
 /**
- * Text that every match of a pattern must contain; it decides which lines are parsed. Alternatives, groups and optional
- * parts are ignored, so the result may be undefined although such a text exists.
+ * Finds a text that every match of a pattern contains. Only lines with this text are parsed. Alternatives, groups and
+ * optional parts are ignored, so the function may not find every such text.
  */
 export function requiredLiteral(pattern: string): string | undefined {
   if (pattern.includes("|") || pattern.includes("(?")) return undefined;

@@ -1,4 +1,4 @@
-/** Runs a query over files: searches the bytes first, then parses the lines that may match, then searches their text. */
+/** Runs a query over files. It searches the bytes, parses the lines that may match, and searches the text of these lines. */
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetRow, FacetStore } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
@@ -36,12 +36,12 @@ export interface FoundLine {
   readonly file: DataFile;
   readonly line: ParsedLine;
   readonly time: number;
-  /** False if the line has no time: `time` is then the time of its file. */
+  /** False if the line has no time. If so, `time` is the time of the file. */
   readonly hasTime: boolean;
   readonly found: readonly FoundText[];
 }
 
-/** Calls back for every matching line in the order of the files. With `choice`, only for lines that may be on the page. */
+/** Calls `onFound` for matching lines in the order of the files. With `choice`, only for lines that may be on the page. */
 export async function searchFiles(
   files: readonly DataFile[],
   query: Query,
@@ -56,7 +56,7 @@ export async function searchFiles(
   const places = placesToSearch(files, query, options.store);
   for (const place of choice ? bestFirst(places) : inOrderOf(files, places)) {
     const { file, stretch } = place;
-    // The best possible match at this place, and at the places after it, would not be on the page.
+    // Even the best possible match at this place would not be on the page. The places after it are not better.
     const best = scoreOf(stretch.weight, query);
     if (choice && !choice.isOpen() && !choice.isWorth(best, latestOf(place), file, 0)) break;
     const isWanted = choice && createWorth(place, query, choice);
@@ -79,7 +79,7 @@ interface Place {
   readonly stretch: Stretch;
 }
 
-/** Decides which lines of a place are parsed once matches are no longer counted. */
+/** Decides which lines of a place are parsed. As long as matches are counted, all lines are parsed. */
 function createWorth({ file, stretch }: Place, query: Query, choice: Choice): IsWanted {
   const best: LineBest = { weight: 0, time: 0 };
   return (bytes, start, end, offset) => {
@@ -90,7 +90,7 @@ function createWorth({ file, stretch }: Place, query: Query, choice: Choice): Is
   };
 }
 
-/** Sorts the places: first those that may have matching prompts, then answers, then the rest; each group newest first. */
+/** Sorts places by the kind of their best possible match: prompts, answers, the rest. New places come before old places. */
 function bestFirst(places: readonly Place[]): readonly Place[] {
   return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || latestOf(b) - latestOf(a));
 }
@@ -100,17 +100,17 @@ function inOrderOf(files: readonly DataFile[], places: readonly Place[]): readon
   return places.toSorted((a, b) => (order.get(a.file) ?? 0) - (order.get(b.file) ?? 0));
 }
 
-/** Claude Code appends, so no line is newer than its file. Reading the last line of each would take longer than the search. */
+/** Returns the latest possible time of a match. Without a time in the index, this is the time of the file. */
 function latestOf({ file, stretch }: Place): number {
   return stretch.latest === Infinity ? file.mtimeMs : stretch.latest;
 }
 
-/** The parts of the files that the index cannot exclude. */
+/** Finds the parts of the files that may match according to the index. */
 function placesToSearch(files: readonly DataFile[], query: Query, store: FacetStore): readonly Place[] {
   const wanted = wantedOf(query.indexed);
   const unindexed = new Map(files.map((file) => [file.path, file]));
   const places: Place[] = [];
-  // Few of thousands of files have a part to search, so no object is created for the others.
+  // Of thousands of files, only a few have a part to search. The other files need no object.
   store.each(gramsFacet, (saved) => {
     const file = unindexed.get(saved.path);
     if (!file) return;
@@ -121,7 +121,7 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
   return places;
 }
 
-/** The parts of a file that the index cannot exclude or does not have yet. After a rewrite of the file, this is the whole file. */
+/** Finds the parts of a file that may match or are not in the index yet. If the file was rewritten, returns the whole file. */
 // oxlint-disable-next-line max-params
 function stretchesOf(file: DataFile, saved: FacetRow, wanted: Wanted, store: FacetStore): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;
@@ -140,7 +140,7 @@ type IsWanted = (bytes: Buffer, start: number, end: number, offset: number) => b
 
 interface Scanner {
   readonly search: ByteSearch;
-  /** Every matching line contains at least one of these byte sequences; undefined if every line has to be parsed. */
+  /** Every matching line contains at least one of these byte sequences. Undefined if every line must be parsed. */
   readonly needles: readonly Needle[] | undefined;
   readonly isWanted: IsWanted | undefined;
 }
@@ -154,7 +154,7 @@ function searchStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLin
   try {
     readStretch(file, stretch, scanner, onLine);
   } catch {
-    // The file was deleted or is not readable. `verify` reports it; the search continues with the next file.
+    // The file was deleted or is not readable. The search continues with the next file. `verify` reports such files.
   }
 }
 
@@ -197,7 +197,7 @@ function readStretch(file: DataFile, stretch: Stretch, scanner: Scanner, onLine:
   });
 }
 
-/** Searches the records of a line. If none of them matches and the line is damaged, its text is searched unchanged. */
+/** Searches the records of a line. If no record matches and the line is damaged, searches the text of the line. */
 function searchLine(bytes: Buffer, place: LinePlace, onLine: OnLine): void {
   let text: string | undefined;
   let isFound = false;
@@ -212,7 +212,7 @@ function countLines(bytes: Buffer, start: number, end: number): number {
   return count;
 }
 
-/** The next place of any needle. A place that was found is remembered until it is passed. */
+/** Makes a function that finds the next place of any needle. It keeps found places until `at` passes them. */
 function createHits(search: ByteSearch, needles: readonly Needle[], end: number): (at: number) => number {
   const [first, escaped, ...others] = needles;
   if (first && escaped && others.length === 0) return (at) => search.findForeign([first, escaped], at, end);
@@ -229,7 +229,7 @@ function createHits(search: ByteSearch, needles: readonly Needle[], end: number)
   };
 }
 
-/** The longest literal, which usually is the rarest. */
+/** Returns the longest literal, because it is usually the rarest literal. */
 function rarest(literals: readonly Literal[]): Literal | undefined {
   return literals.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0];
 }

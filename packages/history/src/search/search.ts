@@ -22,9 +22,9 @@ import { createTopItems } from "./top-items.ts";
 
 export interface SearchMatch {
   readonly sessionId: string;
-  /** The agent whose session it is. */
+  /** The agent of the session. */
   readonly source: SourceName;
-  /** The id of the line. For an answer over several lines it is one of its `lineUuids`. */
+  /** The id of the line. If the line belongs to an answer, the id is in the `lineUuids` of the answer. */
   readonly messageUuid: string;
   readonly messageType: MessageType;
   readonly match: string;
@@ -37,7 +37,7 @@ export interface SearchMatch {
   readonly toolName: string | null;
   readonly agentId: string | null;
   readonly timestamp: Date;
-  /** True if the line has no time, such as a title. `timestamp` is then the session's last activity. */
+  /** True if the line has no time, such as a title. If so, `timestamp` is the session's last activity. */
   readonly timestampIsInferred: boolean;
   /** Whether the text is a title of the session, not a message. */
   readonly isTitle: boolean;
@@ -52,16 +52,16 @@ export interface SearchMatch {
 }
 
 export interface SearchOptions extends LibraryConfig, TextFilter {
-  /** Also search in subagents' transcripts; true if not given. */
+  /** Whether the transcripts of subagents are searched too. Default: true. */
   readonly includeAgents?: boolean;
 }
 
-/** How many matches are counted exactly. With more matches, only lines that may be on the page are read. */
+/** Up to this number, matches are counted exactly. With more matches, only lines that may be on the page are read. */
 const exactTotal = 500;
 
 /**
- * Matches in all sessions, best first: prompts and answers before tool output, whole words before parts, then the newest.
- * The total is exact up to 500; with more matches, only lines that may be on the page are read.
+ * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before old.
+ * The total is exact up to 500. With more matches, only lines that may be on the page are read.
  */
 export async function searchSessions(
   query: string,
@@ -95,7 +95,7 @@ export async function searchSessions(
   });
 }
 
-/** Matches in one session and its subagents, in the order of the files. */
+/** Searches one session and its subagents. Matches are in the order of the files. */
 export async function searchInSession(
   idOrIndex: number | string,
   query: string,
@@ -121,7 +121,7 @@ interface Hit {
   readonly found: FoundLine["found"][number];
 }
 
-/** The values by which matches are sorted: best score first, then newest, then the order of the files. */
+/** The values that order matches: a better score, a newer time, the position in the file. */
 interface Placed {
   readonly line: { readonly file: DataFile; readonly time: number; readonly line: { readonly offset: number } };
   readonly found: { readonly score: number };
@@ -159,7 +159,7 @@ async function filesToSearch(options: SearchOptions, store: FacetStore): Promise
   return order.files.flatMap((file) => [file, ...(withAgents ? (agents.get(file) ?? []) : [])]);
 }
 
-/** Titles and projects are only looked up for the sessions that are shown. */
+/** Adds titles and projects to matches. Only the sessions of these matches are read. */
 async function describe(
   hits: readonly Hit[],
   options: SearchOptions,

@@ -1,13 +1,13 @@
 /** Keeps the best `count` items of a stream, in limited memory. */
 export interface TopItems<T> {
   add(item: T): void;
-  /** The worst of the `count` best items, undefined if there are fewer items. Items that are not better are dropped. */
+  /** Returns the worst of the `count` best items. A new item that is not better is dropped. Undefined with fewer items. */
   worst(): T | undefined;
   /** Best first. */
   sorted(): readonly T[];
 }
 
-/** `compare` orders the better item first. If `count` is Infinity, every item is kept. */
+/** Creates an empty list. `compare` orders the better item first. If `count` is Infinity, every item is kept. */
 export function createTopItems<T>(count: number, compare: (a: T, b: T) => number): TopItems<T> {
   let items: T[] = [];
   let worst: T | undefined;
@@ -23,7 +23,7 @@ export function createTopItems<T>(count: number, compare: (a: T, b: T) => number
       if (items.length >= count * 2 + 100) trim();
     },
     worst() {
-      // The value may be outdated by a few items: then fewer items are dropped.
+      // Up to 20 new items may not be sorted in yet. Until they are, `add` drops fewer items.
       if (items.length >= (worst === undefined ? count : count + 20)) trim();
       return worst;
     },

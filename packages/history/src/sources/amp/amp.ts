@@ -41,7 +41,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     const placed = { id: `${at}`, from: `messages/${at}`, at: time };
     const content = arrayOf(message["content"]).map(objectOf);
     if (message["role"] === "assistant") {
-      // The ledger is preferred if it exists, because it has what was charged.
+      // If the ledger exists, the tokens come from the ledger, because it has the charged tokens.
       const tokens = ledger.length > 0 ? undefined : tokensOf(usage);
       const call = `amp:${unit.id}:${String(message["messageId"])}`;
       writer.answer({ ...placed, call, model: stringOf(usage["model"]) ?? "", content, tokens });
@@ -53,7 +53,7 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   writer.title(stringOf(thread["title"]), "title");
 }
 
-/** The path that a URI names. On Windows, it has a slash before the drive. */
+/** Returns the path in a URI. On Windows, the URI has a slash before the drive. */
 function pathOf(uri: string | null): string | null {
   const path = uri?.replace(/^file:\/\//, "") ?? null;
   if (path === null) return null;
@@ -95,7 +95,7 @@ interface LedgerEvent {
   readonly messages: readonly Value[];
 }
 
-/** A ledger event does not split the cache tokens; the message that it refers to does. */
+/** Writes the usage of a ledger event. The cache tokens come from the event's message, because the event has no such tokens. */
 function writeEvent(unit: Unit, { event, from, messages }: LedgerEvent, writer: TranscriptWriter): void {
   const { input, output } = objectOf(event["tokens"]);
   const message = messages.find(({ messageId }) => messageId === event["toMessageId"]);

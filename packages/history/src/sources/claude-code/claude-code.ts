@@ -1,4 +1,4 @@
-/** Claude Code. Its transcripts already have the format that every function reads, so they are read in place. */
+/** The source Claude Code. Its transcripts need no translation, so they are read in place. */
 import { basename, join } from "node:path";
 import { entriesIn } from "../port/files.ts";
 import type { InPlaceSource, Problem, Unit } from "../port/source.ts";
@@ -9,7 +9,7 @@ export const claudeCode: InPlaceSource = {
   name: "claude-code",
   reads: "in-place",
   roots: ({ env, homes }) => usualDataPaths(env, homes).map(({ path }) => path),
-  // Other agents also have a folder named `projects`, but their `.jsonl` files are in folders at a greater depth.
+  // Other agents have a folder named `projects` too, but their `.jsonl` files are deeper in the folder.
   owns: (path) =>
     entriesIn(getProjectsPath(path)).some(
       (project) =>

@@ -4,7 +4,7 @@ import { openPlainFile } from "../../../scan/read-file.ts";
 
 export type AgentFiles = readonly DataFile[];
 
-/** The subagents of each session. In the old layout, the session's id is only in the lines of the subagent's file. */
+/** Finds the subagents of each session. In the old layout, only the lines of a subagent's file have the session's id. */
 export function agentsBySession(
   all: readonly DataFile[],
   sessions: readonly DataFile[],
@@ -25,7 +25,7 @@ export function agentsBySession(
   return found;
 }
 
-/** The session that a subagent's file of the old layout belongs to, from its first lines. */
+/** Reads the session's id from the first lines of a subagent's file, for the old layout. */
 export function parentOf(file: DataFile): string | undefined {
   let fd: number;
   try {

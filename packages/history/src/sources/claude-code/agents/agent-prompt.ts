@@ -5,7 +5,7 @@ import { objectOf } from "../../../model/value.ts";
 import { openPlainFile } from "../../../scan/read-file.ts";
 import { resultText } from "../transcript/to-message.ts";
 
-/** The task that a subagent was given: the text of its first user line. */
+/** Reads the task of a subagent, which is the text of its first user line. */
 export function firstPromptOf(file: DataFile): string {
   let fd: number;
   try {

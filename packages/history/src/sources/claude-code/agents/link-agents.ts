@@ -1,6 +1,6 @@
 /**
- * Finds the tool call that started a subagent. Versions of Claude Code left different traces; the most reliable one is tried
- * first.
+ * Finds the tool call that started a subagent. Versions of Claude Code left different traces of it. The most reliable trace
+ * is tried first.
  */
 import { readFileSync } from "node:fs";
 import type { DataFile } from "../../../model/data-file.ts";
@@ -11,7 +11,7 @@ import { resultText } from "../transcript/to-message.ts";
 
 type Linked = Pick<AgentSummary, "toolUseId" | "linkedBy">;
 
-/** The subagents of a session: those with files, and those that are only in the parent's lines of the type `progress`. */
+/** Finds the subagents of a session. A subagent has a file, or only lines of the type `progress` in the parent's file. */
 export function linkAgents(
   parentSessionId: string,
   messages: readonly Message[],

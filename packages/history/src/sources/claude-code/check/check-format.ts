@@ -11,7 +11,7 @@ export interface SeenType {
   readonly type: string;
   readonly count: number;
   readonly isKnown: boolean;
-  /** Where the type was first seen. */
+  /** The file of the first object of this type. */
   readonly path: string;
   readonly line: number;
   /** The fields of the first object of this type. */
@@ -32,14 +32,14 @@ export interface FormatReport {
   readonly blockTypes: readonly SeenType[];
   /** Lines of a known type that do not match its schema. They are still read. */
   readonly formProblems: readonly FormProblem[];
-  /** The versions of Claude Code, and how many lines each has written. */
+  /** The number of lines of each version of Claude Code. */
   readonly versions: Readonly<Record<string, number>>;
   readonly unknownLines: number;
   readonly damagedLines: number;
   readonly skippedFiles: number;
 }
 
-/** Reports parts of the data that this version of Skein does not know: unknown types, and known types with another form. */
+/** Reports unknown types of lines and blocks, and lines of a known type in an unknown form. */
 export async function checkFormat(config: LibraryConfig = {}): Promise<FormatReport> {
   const { lineSchemas: schemas } = await import("../format/lines.ts");
   const { files, skipped } = await chosenFiles(config);

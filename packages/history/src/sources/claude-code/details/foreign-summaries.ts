@@ -1,6 +1,6 @@
 /**
- * Summaries of a session that are in the file of another session. Old versions of Claude Code wrote the summaries of a
- * project's earlier conversations at the beginning of each new transcript, with the id of each conversation's last message.
+ * Finds summaries of a session in the file of another session. Old versions of Claude Code began each new transcript with
+ * the summaries of the project's earlier conversations. Such a summary has the id of its conversation's last message.
  */
 import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ import { createReadOnce } from "./read-once.ts";
 
 /** Remembers the summaries of each project folder, so that the beginning of each file is read once. */
 export interface ForeignSummaries {
-  /** The summary that another file of the project has of this session. */
+  /** Finds the summary of this session in another file of the project. */
   of(file: DataFile): string | null;
 }
 
@@ -34,7 +34,7 @@ export function createForeignSummaries(): ForeignSummaries {
 
 /** The summaries at the beginning of a project's transcripts. */
 interface ProjectSummaries {
-  /** Each summary under the id of the message that it refers to. */
+  /** The summaries by the id of the last message of their conversation. */
   readonly summaries: ReadonlyMap<string, string>;
   /** When a file was last added or removed. */
   readonly changedMs: number;
@@ -43,7 +43,7 @@ interface ProjectSummaries {
   readonly lookedAt: number;
 }
 
-/** A folder is checked again after this time at the earliest. */
+/** A folder is not checked again within this time. */
 const LOOK_AGAIN_MS = 100;
 
 function isCurrent(folder: string, { changedMs, open, lookedAt }: ProjectSummaries): boolean {
@@ -59,7 +59,7 @@ function summariesIn(folder: string): ProjectSummaries {
   try {
     names = readdirSync(folder);
   } catch {
-    // The folder was deleted in the meantime.
+    // The folder no longer exists.
   }
   for (const name of names) {
     if (!name.endsWith(".jsonl")) continue;
@@ -89,7 +89,7 @@ function readHead(path: string, into: Map<string, string>): boolean {
     const fd = openPlainFile(path);
     try {
       count = readSync(fd, head, 0, firstBytes, 0);
-      // Most files do not begin with a summary, as their first bytes show.
+      // Most files do not begin with a summary. Their first bytes are enough to know this.
       if (count === firstBytes && !head.toString("latin1", 0, firstBytes).includes('"summary"')) return true;
       count += readSync(fd, head, count, headBytes - count, count);
     } finally {
@@ -113,14 +113,14 @@ function readHead(path: string, into: Map<string, string>): boolean {
 
 const uuidKey = Buffer.from('"uuid":"');
 /**
- * How much is read at once. The file is read backwards, because a summary refers to a message near the end.
+ * The size of a read. The file is read backwards, because a summary refers to a message near the end.
  */
 const pieceBytes = 128 * 1024;
 /** Pieces overlap by this much, so that no id is cut between two pieces. */
 const mostKeyBytes = 128;
 const piece = Buffer.allocUnsafeSlow(pieceBytes + mostKeyBytes);
 
-/** Of the summaries that refer to messages of this file: the one whose message comes last. */
+/** Finds the summaries that refer to messages of this file. Returns the summary whose message comes last. */
 function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, string>): string | null {
   try {
     const fd = openPlainFile(path);
@@ -135,7 +135,7 @@ function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, stri
       closeSync(fd);
     }
   } catch {
-    // The file was deleted in the meantime, so there is no summary.
+    // The file no longer exists.
   }
   return null;
 }

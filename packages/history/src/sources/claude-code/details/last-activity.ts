@@ -5,10 +5,10 @@ import { openPlainFile } from "../../../scan/read-file.ts";
 
 const peek = newPeek();
 const firstTry = 16 * 1024;
-/** One buffer for all files, because hundreds of them are read one after the other. */
+/** One buffer for all files, because hundreds of files are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(firstTry);
 
-/** The newest time in the last lines of a file, so that a list can be ordered without reading the files. */
+/** Finds the newest time in the last lines of a file. So a list can be ordered without reading whole files. */
 export function lastMessageTime(file: DataFile): number | undefined {
   if (file.size === 0) return undefined;
   let fd: number;
@@ -25,7 +25,7 @@ export function lastMessageTime(file: DataFile): number | undefined {
       const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
-      // No time was found in the last 16 MiB.
+      // The last 16 MiB have no time.
       if (start === 0 || bytes > 16 * 1024 * 1024) return undefined;
     }
   } finally {
@@ -51,7 +51,7 @@ function newestTime(tail: Buffer, isCut: boolean): number | undefined {
   return undefined;
 }
 
-/** Queue operations and snapshots have times too, but they are not part of the conversation. */
+/** Whether a line belongs to the conversation. Queue operations and snapshots do not, although they have times. */
 function isConversation(bytes: Buffer): boolean {
   const length = peek.typeEnd - peek.typeStart;
   const first = bytes[peek.typeStart];

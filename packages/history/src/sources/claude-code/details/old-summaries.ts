@@ -1,6 +1,6 @@
 /**
- * Summary lines of old versions of Claude Code. They were often written into the file of the next session. A summary
- * belongs to the session that has the message `leafUuid`.
+ * Summary lines of old versions of Claude Code. Often such a line is in the file of the next session. The summary belongs
+ * to the session with the message `leafUuid`.
  */
 import type { DataFile } from "../../../model/data-file.ts";
 import { readFile } from "../../../scan/read-file.ts";
@@ -30,7 +30,7 @@ export function noteSummary(state: Summaries, line: Readonly<Record<string, unkn
   if (state.openSummaries.length > maxOpen) state.openSummaries.shift();
 }
 
-/** Takes over an open summary as the session's summary if its message is among these lines. */
+/** If the message of an open summary is in these lines, the summary becomes the session's summary. */
 export function settleSummaries(state: Summaries, lines: Buffer): void {
   const open = state.openSummaries.filter(({ leafUuid, summary }) => {
     if (!hasMessage(lines, leafUuid)) return true;
@@ -40,19 +40,19 @@ export function settleSummaries(state: Summaries, lines: Buffer): void {
   state.openSummaries.splice(0, state.openSummaries.length, ...open);
 }
 
-/** The summary of a session. Reads the file again if the summary's message may be in lines before the summary. */
+/** Returns the summary of a session. Reads the file again if a summary's message may be before the summary. */
 export function summaryOfFile(file: DataFile, details: Summaries): string | null {
   if (details.summary !== null || details.openSummaries.length === 0) return details.summary;
   const found = { summary: null, openSummaries: [...details.openSummaries] };
   try {
     readFile(file.path, {}, ({ bytes, start, end }) => settleSummaries(found, bytes.subarray(start, end)));
   } catch {
-    // The file was deleted in the meantime, so there is no summary.
+    // The file no longer exists.
   }
   return found.summary;
 }
 
-/** Searches for the JSON bytes. They cannot be inside a text, because there the quotes would be escaped. */
+/** Searches for JSON bytes. A text cannot contain these bytes, because its quotes are escaped. */
 function hasMessage(lines: Buffer, uuid: string): boolean {
   return lines.includes(`"uuid":${JSON.stringify(uuid)}`);
 }

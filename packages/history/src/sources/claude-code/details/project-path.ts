@@ -4,7 +4,7 @@ import type { SessionDetails } from "./session-details.ts";
 type ProjectDetails = Pick<SessionDetails, "relocatedCwd" | "worktreeOriginalCwd" | "cwds">;
 type ProjectPath = Pick<SessionSummary, "projectPath" | "projectPathSource">;
 
-/** The project that a session belongs to, from its lines. The folder name is not decoded, because it loses information. */
+/** Finds the project of a session in its lines. The folder name is not decoded, because it has lost information. */
 export function projectPathOf(details: ProjectDetails, encodedPath: string): ProjectPath {
   if (details.relocatedCwd !== null) return { projectPath: details.relocatedCwd, projectPathSource: "relocated" };
   if (details.worktreeOriginalCwd !== null) {

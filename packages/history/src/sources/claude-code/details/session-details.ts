@@ -11,11 +11,11 @@ import { noteSummary, settleSummaries, type Summaries } from "./old-summaries.ts
 
 export interface SessionDetails extends Summaries {
   lines: number;
-  /** User and assistant messages outside of side chains; an answer that is spread over several lines counts once. */
+  /** The number of user and assistant messages without side chains. An answer counts once, even if it has several lines. */
   messageCount: number;
   firstTime: string | null;
   lastTime: string | null;
-  /** For a file that begins without messages: the time of its first snapshot or queue operation. */
+  /** The time of the first snapshot or queue operation, if it comes before all messages. */
   otherTime: string | null;
   /** Every working directory, in the order in which they appear. */
   cwds: string[];
@@ -29,7 +29,7 @@ export interface SessionDetails extends Summaries {
   firstPrompt: string | null;
   relocatedCwd: string | null;
   worktreeOriginalCwd: string | null;
-  /** Hashes of the answers' ids, so that lines added later do not count an answer again. */
+  /** Hashes of the ids of answers. Later lines of an answer are recognised by them and not counted again. */
   answerIds: Set<number>;
 }
 
@@ -86,7 +86,7 @@ export const sessionDetailsFacet: Facet<SessionDetails> = {
   },
 };
 
-/** Saved details for a list. The ids of answers are not decoded: only counting further lines needs them. */
+/** Decodes saved details for a list, without the ids of answers. Only counting further lines needs these ids. */
 export function listedDetails(data: Uint8Array): SessionDetails {
   const saved = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString()) as SessionDetails;
   return Object.assign(saved, { answerIds: noIds });
@@ -95,22 +95,22 @@ export function listedDetails(data: Uint8Array): SessionDetails {
 const noIds = new Set<number>();
 const lastTimeKey = Buffer.from('"lastTime":');
 
-/** The time of the last message in saved details, read without decoding them; null if they have none. */
+/** Finds the time of the last message in saved details without decoding the details. Null if no message has a time. */
 export function lastTimeIn(data: Uint8Array): string | null {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-  // A key cannot be part of a text, because its quotes would be escaped there.
+  // A text cannot contain the key, because quotes in a text are escaped.
   const at = bytes.indexOf(lastTimeKey) + lastTimeKey.length;
   const end = bytes.indexOf(0x22, at + 1);
   return bytes[at] === 0x22 ? (JSON.parse(bytes.toString("utf8", at, end + 1)) as string) : null;
 }
 
 const peek: Peek = newPeek();
-/** The last line of a region, if its time is between two nested values. Only this line is then searched as a whole. */
+/** The last line of a region, if its time is between two nested values. Only such a line is searched as a whole. */
 let untimed = { start: -1, end: -1 };
 
 type Lines = Pick<Region, "bytes" | "start" | "end">;
 
-/** Folds lines, each of which is one record. */
+/** Folds lines. Every line must be a whole record. */
 function foldLines(state: SessionDetails, lines: Lines): void {
   const { bytes } = lines;
   untimed = { start: -1, end: -1 };
@@ -133,7 +133,7 @@ function foldLine(state: SessionDetails, bytes: Buffer, lineStart: number, end: 
   else foldOther(state, bytes, start, end);
 }
 
-/** False for a line that was cut: it does not end with a brace. */
+/** Whether a line ends with a brace. A line that was cut does not. */
 function isWhole(bytes: Buffer, end: number): boolean {
   let last = end - 1;
   while (bytes[last] === 0x20 || bytes[last] === 0x09) last -= 1;
@@ -236,7 +236,7 @@ function foldOther(state: SessionDetails, bytes: Buffer, start: number, end: num
     if (state.firstTime === null) state.otherTime ??= timeOfOther(bytes, start, end);
     return;
   }
-  // These lines are repeated after every turn and the last one counts, so only the last one is parsed.
+  // These lines are repeated again and again. Only the last line counts, so only the last line is parsed.
   if (type === "ai-title" || type === "last-prompt") lastOf.set(type, { start, end });
   else readMetadata(state, type, bytes, start, end);
 }

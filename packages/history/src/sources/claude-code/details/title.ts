@@ -7,11 +7,11 @@ import { createReadOnce } from "./read-once.ts";
 import { summaryOfFile } from "./old-summaries.ts";
 import type { SessionDetails } from "./session-details.ts";
 
-/** Titles of sessions. What was read from a file for a title is remembered until that file changes. */
+/** Finds titles of sessions. A value from a file is kept until the file changes. */
 export interface Titles {
   /**
-   * The title, by Claude Code's current rule: the user's title, the model's title, the summary of old versions, the last
-   * prompt, the first prompt.
+   * Returns the title by Claude Code's current rule. The first of these texts that exists is the title: the user's title,
+   * the model's title, the summary of old versions, the last prompt, the first prompt.
    */
   of(file: DataFile, details: SessionDetails): string | null;
 }
@@ -23,7 +23,7 @@ export function createTitles(): Titles {
   return {
     of(file, details) {
       const { customTitle, aiTitle, lastPrompt, firstPrompt } = details;
-      // Other agents keep no title in a separate file, and no summary in the file of another session.
+      // Of other agents, all titles are in the session's lines.
       if (!hasClaudesLines(file)) return customTitle ?? aiTitle ?? lastPrompt ?? firstPrompt;
       const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
       // Versions that write the last prompt do not write summaries.
@@ -38,7 +38,7 @@ function hasClaudesLines({ root }: DataFile): boolean {
   return source === "claude-code" || source === "claude-desktop";
 }
 
-/** `/rename` also writes the title into a file in the session's folder. */
+/** Reads the title from the file that `/rename` writes into the session's folder. */
 function titleBeside(file: DataFile): string | null {
   if (file.sessionId === undefined) return null;
   const path = join(file.path.slice(0, -".jsonl".length), "custom-title.json");

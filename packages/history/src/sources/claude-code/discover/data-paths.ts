@@ -5,7 +5,7 @@ import type { LibraryConfig } from "../../../config.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The data directory that Claude Code itself would use. */
+/** Returns the data directory that Claude Code would use. */
 export function getDefaultDataPath(environment: Environment = process.env): string {
   const given = environment["CLAUDE_CONFIG_DIR"];
   if (given !== undefined && given.trim() !== "") return (given.split(",")[0] ?? given).trim().normalize("NFC");
@@ -16,7 +16,7 @@ export function getProjectsPath(dataPath: string): string {
   return join(dataPath, "projects");
 }
 
-/** The data directories to read: those given, those in CLAUDE_CONFIG_DIR, or the default ones. */
+/** Returns the data directories to read: `dataPath`, or CLAUDE_CONFIG_DIR, or the default directories. */
 export function dataPaths(config: LibraryConfig, environment: Environment = process.env): readonly DataPath[] {
   const { dataPath } = config;
   if (dataPath !== undefined) {
@@ -25,7 +25,7 @@ export function dataPaths(config: LibraryConfig, environment: Environment = proc
   return usualDataPaths(environment, [homedir()]);
 }
 
-/** The data directories in CLAUDE_CONFIG_DIR; otherwise the default ones of every home folder. */
+/** Returns the data directories in CLAUDE_CONFIG_DIR. If it is not set, returns the default directories of every home folder. */
 export function usualDataPaths(environment: Environment, homes: readonly string[]): readonly DataPath[] {
   const given = environment["CLAUDE_CONFIG_DIR"];
   if (given !== undefined && given.trim() !== "") {

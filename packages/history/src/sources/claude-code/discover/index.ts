@@ -1,4 +1,4 @@
-/** `@skein/history/discover`: finds the transcripts. It loads nothing else, for programs that must start fast. */
+/** `@skein/history/discover`: finds the transcripts. For programs that must start fast, it loads no other modules. */
 export type { LibraryConfig } from "../../../config.ts";
 export { isDataNotFoundError } from "../../../errors.ts";
 export type { DataFile, Discovered } from "../../../model/data-file.ts";

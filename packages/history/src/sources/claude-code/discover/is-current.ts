@@ -3,13 +3,13 @@ import type { LibraryConfig } from "../../../config.ts";
 import type { Discovered } from "../../../model/data-file.ts";
 import { existingRoots } from "../../discover.ts";
 
-/** If a folder was read less than this long after its change, another change may have the same time. */
+/** If a folder was read within this time after its change, a later change may have the same time. */
 const YOUNG_MS = 2000;
 
 /**
- * True if discovering again would find the same files. This check costs half as much as discovering: a folder with the
- * same change time (ctime) has the same entries. No program can set the change time. A change of permissions changes it
- * too.
+ * Whether discovering again would find the same files. This check takes half the time of discovering: a folder with the
+ * same change time (ctime) has the same entries. No program can set the change time, and a change of permissions updates
+ * it.
  */
 export function isCurrent(found: Discovered, config: LibraryConfig): boolean {
   const { roots, files, skipped, folders, atMs } = found;

@@ -1,7 +1,7 @@
 /**
- * Finds the transcripts in a data directory with Claude Code's layout: its own, or the mirror of another agent's. It finds
- * sessions, and subagents in all layouts that Claude Code has used. The project is not taken from the folder name, because
- * only the lines have the path.
+ * Finds the transcripts in a data directory of Claude Code, or in the translated data directory of another agent. It finds
+ * sessions, and subagents in all layouts that Claude Code has used. It does not find the project of a session, because only
+ * the lines have the path.
  */
 import { lstatSync, readdirSync, statSync, type Dirent } from "node:fs";
 import { dirname, join, sep } from "node:path";
@@ -20,7 +20,7 @@ export function newWalk(): Walk {
   return { files: [], skipped: [], folders: [], atMs: Date.now() };
 }
 
-/** Adds the transcripts of a data directory to what was found. */
+/** Adds the transcripts of a data directory to `walk`. */
 export function walkRoot(walk: Walk, root: string): void {
   const projects = getProjectsPath(root);
   for (const entry of projectsOf(projects, walk)) {
@@ -99,7 +99,7 @@ function add(walk: Walk, entry: Dirent, file: Omit<DataFile, "size" | "mtimeMs" 
     const { size, mtimeMs, ino } = lstatSync(file.path);
     walk.files.push(Object.assign(file, { size, mtimeMs, inode: ino }));
   } catch {
-    // The file was deleted in the meantime, or this user may not read it.
+    // The file no longer exists, or this user may not read it.
     walk.skipped.push({ path: file.path, reason: "unreadable" });
   }
 }
@@ -130,7 +130,7 @@ function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
   }
 }
 
-/** For a folder that does not exist, its parent is noted: the parent changes when the folder is created. */
+/** Notes the change time of a folder. If it does not exist, notes its parent, which changes when the folder is created. */
 function seen(folder: string): SeenFolder {
   const stat = statSync(folder, { throwIfNoEntry: false });
   return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));

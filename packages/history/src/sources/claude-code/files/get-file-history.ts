@@ -16,14 +16,14 @@ export interface FileVersion {
   readonly backupTime: Date | null;
   /** Null if the file did not exist at that time. */
   readonly backupFileName: string | null;
-  /** The path of the copy; null if there is none or it was deleted. */
+  /** The path of the copy; null if the copy was not made or was deleted. */
   readonly backupPath: string | null;
 }
 
 export interface FileHistoryEntry {
-  /** The absolute path; the recorded path if the working directory is unknown. */
+  /** The absolute path. If the working directory is unknown, this is the recorded path. */
   readonly path: string;
-  /** The path as recorded: relative to the working directory if it is inside it. */
+  /** The recorded path. Inside the working directory, it is a relative path. */
   readonly trackingPath: string;
   readonly versions: readonly FileVersion[];
 }
@@ -34,13 +34,13 @@ export interface FileHistory {
   /** The user messages that have a snapshot, in order. */
   readonly messageUuids: readonly string[];
   /**
-   * The text of a file as it was at a user message, before the edits that followed; null if it did not exist. Undefined
-   * if there is no record, or if the copy was deleted.
+   * Returns the text of a file at a user message, before later edits. Returns null if the file did not exist, and
+   * undefined if no copy exists.
    */
   contentAt(path: string, messageUuid: string): string | null | undefined;
 }
 
-/** The copies that Claude Code made of files before it edited them. */
+/** Finds the copies of files that Claude Code made before its edits. */
 export async function getFileHistory(idOrIndex: number | string, config: LibraryConfig = {}): Promise<FileHistory> {
   return await withStore(config, async (store) => {
     const { file, order } = await findSession(idOrIndex, config, store);
@@ -90,8 +90,8 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
       const entry = files.find((file) => file.path === path || file.trackingPath === path);
       const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
       if (!entry || from < 0) return undefined;
-      // Claude Code tracks a file from its first edit on. So the file's first copy, although made later, has the content
-      // that the file had at this message.
+      // Claude Code copies a file before its first edit. So the next copy after this message has the file's content at this
+      // message.
       for (const { files: tracked } of snapshots.slice(from)) {
         const backup = tracked.get(entry.trackingPath);
         if (!backup) continue;
@@ -104,14 +104,14 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
   };
 }
 
-/** The name comes from a transcript, which anyone may have written. The resulting path must stay inside the folder. */
+/** Makes the path of a copy. The name comes from a transcript, so it could lead out of the folder. */
 function backupPath(folder: string, name: string | null): string | null {
   if (name === null || !/^[0-9A-Za-z]+@v\d+$/.test(name)) return null;
   const path = join(folder, name);
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
-/** Tries each working directory. The right one gives the path whose hash is at the beginning of a copy's name. */
+/** Tries each working directory. With the right directory, the hash of the path is at the beginning of a copy's name. */
 function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
   if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
   const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];

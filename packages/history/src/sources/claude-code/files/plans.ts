@@ -5,7 +5,7 @@ import { existingRoots } from "../../discover.ts";
 import type { parsePlan, Plan } from "../format/plan.ts";
 
 export interface PlanFile extends Plan {
-  /** The file's name without `.md`; in old sessions it is the `slug` of their lines. */
+  /** The file's name without `.md`. The lines of old sessions have this name as `slug`. */
   readonly name: string;
   readonly path: string;
   readonly content: string;
@@ -27,7 +27,7 @@ function plansFolder(root: string): string {
     const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
       plansDirectory?: unknown;
     };
-    // A relative path is relative to each project, and the settings do not have a list of projects.
+    // A relative path is inside each project, and the settings do not have a list of projects.
     if (typeof plansDirectory === "string" && isAbsolute(plansDirectory)) return plansDirectory;
   } catch {
     // There are no settings, or they cannot be read.
@@ -56,7 +56,7 @@ function plansIn(folder: string, parse: typeof parsePlan): readonly PlanFile[] {
   });
 }
 
-/** The names of the plain files with this extension. Pipes are left out, because reading one would block. */
+/** Lists the names of the plain files with this extension. Pipes are left out, because a pipe would block the reader. */
 export function namesIn(folder: string, extension: string): readonly string[] {
   try {
     return readdirSync(folder, { withFileTypes: true })

@@ -22,7 +22,7 @@ export interface PromptHistory extends PaginatedResult<PromptHistoryItem> {
   readonly damage: readonly FileDamage[];
 }
 
-/** The prompts of all projects, newest first. Claude Code keeps them when it deletes transcripts. */
+/** Reads the prompts of all projects, newest first. Claude Code does not delete these prompts with the transcripts. */
 export async function readHistory(config: LibraryConfig = {}): Promise<PromptHistory> {
   const schemas = await import("../format/other-files.ts");
   const page = pageOf(config);

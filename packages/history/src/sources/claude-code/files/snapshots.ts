@@ -2,12 +2,12 @@ import { FileHistoryDelta, FileHistorySnapshot, type FileBackup } from "../forma
 import type { Value } from "../../../model/value.ts";
 
 export interface Snapshot {
-  /** The user message it belongs to. */
+  /** The user message of the snapshot. */
   readonly messageId: string;
   readonly files: Map<string, FileBackup>;
 }
 
-/** Snapshots in the order of their messages. Later lines change a snapshot: updates replace files, deltas only add files. */
+/** Returns snapshots in the order of their messages. Later lines change a snapshot: updates replace files, deltas add files. */
 export function foldSnapshots(lines: Iterable<Value>): readonly Snapshot[] {
   const snapshots = new Map<string, Snapshot>();
   for (const line of lines) {

@@ -9,7 +9,7 @@ export interface StatsFile {
   readonly stats: StatsCache;
 }
 
-/** Claude Code's own statistics, if it wrote them. They are often outdated or wrong; `getUsage` does not use them. */
+/** Reads the statistics that Claude Code writes. `getUsage` does not use them, because they are often outdated or wrong. */
 export async function readStats(config: LibraryConfig = {}): Promise<readonly StatsFile[]> {
   const schemas = await import("../format/other-files.ts");
   return existingRoots(config).flatMap((root) => {

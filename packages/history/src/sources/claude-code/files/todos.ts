@@ -11,7 +11,7 @@ export interface TodoList {
   readonly items: readonly TodoItem[];
   readonly path: string;
   readonly modifiedAt: Date;
-  /** Why the file could not be read; `items` is then empty. */
+  /** Why the file could not be read. If it could not, `items` is empty. */
   readonly problem: string | null;
 }
 
@@ -22,7 +22,7 @@ export interface TaskList {
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
 }
 
-/** Todo lists, newest first. Claude Code before 2.1.16 wrote them. */
+/** Reads todo lists, newest first. Only versions of Claude Code before 2.1.16 wrote todo lists. */
 export async function listTodos(config: LibraryConfig = {}): Promise<readonly TodoList[]> {
   const { TodoFile } = await import("../format/todo.ts");
   const lists = existingRoots(config).flatMap((root) => {
@@ -38,7 +38,7 @@ export async function listTodos(config: LibraryConfig = {}): Promise<readonly To
   return lists.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt));
 }
 
-/** Task lists, which replaced todo lists in 2.1.16, each with its tasks in order. */
+/** Reads task lists with their tasks in order. Task lists replaced todo lists in Claude Code 2.1.16. */
 export async function listTasks(config: LibraryConfig = {}): Promise<readonly TaskList[]> {
   const schemas = await import("../format/todo.ts");
   return existingRoots(config).flatMap((root) => {

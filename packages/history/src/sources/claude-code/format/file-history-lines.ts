@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** One copy of a file before an edit. No name means that the file did not exist. */
+/** A copy of a file before an edit. The name is null if the file did not exist. */
 export const FileBackup = z.looseObject({
   backupFileName: z.string().nullable(),
   version: z.number(),
@@ -8,7 +8,7 @@ export const FileBackup = z.looseObject({
 });
 export type FileBackup = z.infer<typeof FileBackup>;
 
-/** The tracked files at one user message. Paths inside the working directory are relative to it. */
+/** The copied files at a user message. Paths inside the working directory are relative. */
 export const FileHistorySnapshot = z.looseObject({
   type: z.literal("file-history-snapshot"),
   messageId: z.string(),

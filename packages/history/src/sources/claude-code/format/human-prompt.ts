@@ -1,10 +1,10 @@
 /**
- * What a person typed. Claude Code also writes user lines of its own: results, reminders, notifications, output of local
- * commands, summaries, prompts for subagents.
+ * Tells the text that a person typed from other user lines of Claude Code: results, reminders, notifications, output of
+ * local commands, summaries, prompts for subagents.
  */
 type Value = Readonly<Record<string, unknown>>;
 
-/** The text a person typed in this line, or undefined. Prompts typed in the middle of a turn are attachments. */
+/** Returns the text that a person typed, or undefined. A prompt that was typed while the model worked is an attachment. */
 export function humanPrompt(line: Value): string | undefined {
   if (line["isSidechain"] === true || line["isMeta"] === true) return undefined;
   if (line["type"] === "attachment") return queuedPrompt(line["attachment"]);
@@ -15,7 +15,7 @@ export function humanPrompt(line: Value): string | undefined {
   return isObject(message) ? typedText(message["content"]) : undefined;
 }
 
-/** Tags at the beginning of user lines that Claude Code wrote itself. */
+/** Tags at the beginning of user lines that no person typed. */
 export const machineTags: readonly string[] = [
   "command-name",
   "command-message",
@@ -40,7 +40,7 @@ export const machineTags: readonly string[] = [
 const wrapper = new RegExp(`^\\s*<(${machineTags.join("|")})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;
 
-/** The text without these tags and their content, or undefined if nothing is left. */
+/** Removes these tags with their content. Returns undefined if no text is left. */
 function withoutWrappers(text: string): string | undefined {
   let rest = text;
   for (;;) {
