@@ -36,28 +36,28 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly finalMessage: Message | null;
   /** The text of the last answer, after its last tool block. */
   readonly finalAnswer: string;
-  /** The final answer in the type of the agent's `output`. Null for an agent without one, and for a run that did not complete. */
+  /** The final answer in the type of the agent's `output`. Null if the agent has no `output` or the run was not completed. */
   readonly output: Output | null;
-  /** The results of the run's tool calls. Results of tools with an output schema have the type of that schema. */
+  /** The results of the run's tool calls. The result of a tool with an output schema has the type of this schema. */
   readonly toolResults: readonly ToolResult<Tools>[];
   /** The messages of this run. */
   readonly conversationHistory: readonly Message[];
   readonly stopReason: StopReason | "awaiting_frontend_tools";
-  /** What went wrong, for a run that failed. */
+  /** The failure of a failed run. */
   readonly error: Failure | null;
-  /** The calls that somebody must answer, for a run that waits. */
+  /** The awaits of a run that waits. */
   readonly awaiting: readonly Await[];
   readonly model: string;
   readonly usage: UsageTotals;
   /** The usage of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
-  /** Whether part of `usage` was estimated, because an answer broke off. `reservedMicros` is what that answer may have cost in addition. */
+  /** True if part of `usage` is estimated, because an answer broke off. The answer may have cost up to `reservedMicros` more. */
   readonly estimated: boolean;
   readonly reservedMicros: number;
-  /** The built-in simulation answered, not a model. */
+  /** True if the built-in simulation answered instead of a model. */
   readonly simulated: boolean;
-  /** Usage and money of the run by model. */
+  /** The usage and cost of the run by model. */
   readonly models: readonly RunModel[];
   readonly containerId: string | null;
   readonly totalSteps: number;
@@ -65,7 +65,7 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly agentLogs: readonly AgentLog[];
 }
 
-/** A file that the run made, as the agent tables have it in generated_files. */
+/** A file of the run, as in generated_files of the agent tables. */
 export type GeneratedFile = Omit<FileRow, "session_id" | "run_id" | "created_at"> & { readonly timestamp: string };
 
 /** A row of agent_runs in the agent tables. */
@@ -74,7 +74,7 @@ export interface AgentLog {
   readonly stepNumber: number;
   readonly actionType: ActionType;
   readonly actionData: JsonObject;
-  /** How many messages the model was shown. */
+  /** The number of messages in the context. */
   readonly messagesCount: number | null;
   readonly estimatedTokens: number | null;
   readonly durationMs: number | null;
@@ -92,7 +92,7 @@ export async function runOutcome(watched: Watched): Promise<AgentResult> {
   }
 }
 
-/** The result of a run, from its events. Only the session's totals are read from the store. */
+/** Makes the result of a run from its events. Reads only the session's totals from the store. */
 async function resultOf(
   watched: Watched,
   events: readonly Event[],
@@ -143,8 +143,8 @@ async function resultOf(
 }
 
 /**
- * The state after a run. If the log before the run's prompt was not read, facts of other runs are left out. This run may
- * have read a prompt that was accepted earlier, so such prompts are looked up.
+ * Returns the state after a run. If the log before the run's prompt was not read, leaves out facts of other runs. The run may have read
+ * prompts that were accepted earlier, so the store is asked for these prompts.
  */
 async function stateOf(
   { host, sessionId, after }: Watched,
@@ -168,7 +168,7 @@ async function stateOf(
   return fold(emptyState(sessionId), log);
 }
 
-/** Whether a fact comes from outside the run: it may appear during any run. */
+/** Tells whether a fact comes from outside a run and may be in the log during any run. */
 function isOutside({ event_type }: Event): boolean {
   return event_type === "prompt.accepted" || event_type === "cancel.requested";
 }
@@ -179,7 +179,7 @@ function stopReasonOf(ended: Event | undefined, neverStarted: boolean): AgentRes
   return neverStarted ? "cancelled" : "awaiting_frontend_tools";
 }
 
-/** The results of a run's tool calls, in the order in which the model asked for the calls. */
+/** Returns the results of a run's tool calls, in the order of the calls. */
 function toolResultsOf(events: readonly Event[], runId: string): readonly ToolResult[] {
   return events
     .flatMap(({ event_type, data }) => (event_type === "tool.completed" && data.run_id === runId ? [data] : []))
@@ -199,7 +199,7 @@ function filesOf({ fileInserts }: Changes, runId: string): readonly GeneratedFil
     .map(({ session_id: _session, run_id: _run, created_at: timestamp, ...file }) => ({ ...file, timestamp }));
 }
 
-/** The log of a run as rows of agent_runs. */
+/** Returns the log of a run as rows of agent_runs. */
 export function logsOf(events: readonly Event[], runId: string): readonly AgentLog[] {
   return runLogs(events, runId).map((row) => ({
     timestamp: row.timestamp,

@@ -49,7 +49,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
         "This agent was closed. Call close() after the last run, or create another agent.",
       );
     return (opening ??= open(options, all).catch((error: unknown) => {
-      // The next run tries again: the database may be available by then.
+      // The next run opens the store again, because the database may be available later.
       opening = undefined;
       throw error;
     }));
@@ -81,7 +81,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       host,
       sessionId: accepted.sessionId,
       runId: accepted.runId,
-      // A steering prompt is read by a run that began earlier.
+      // An earlier run reads a steering prompt, so its events are needed.
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
       stopsBehind: mode === "steer",
@@ -90,7 +90,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     };
   }
 
-  /** Watches a session up to the run of its last prompt. It subscribes before the session continues, so that no event is missed. */
+  /** Continues a session, and returns what is needed to watch the run of its last prompt. */
   async function watchCurrentRun(sessionId: string): Promise<Watched> {
     const { host } = await openOnce();
     const { queue, sequence } = await servedState(host, sessionId);
@@ -100,17 +100,17 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     return { host, sessionId, runId, after: 0, shownAfter: sequence, stopsBehind: true };
   }
 
-  /** The result, with its answer in the type of the agent's `output`. */
+  /** Adds `output` to the result: the answer in the type of the agent's `output`. */
   async function typed<Result extends AgentResult>(result: Result): Promise<Result & AgentResult<Output, Tools>> {
     const isAnswer = result.error === null && result.awaiting.length === 0 && result.stopReason !== "cancelled";
     const read = isAnswer ? await registered.output?.read(result.finalAnswer) : undefined;
-    // A completed run may have an answer that was cut off or refused, which is not checked.
+    // The answer of a completed run may be cut off or refused. Such an answer does not fit the type.
     const output = read && "output" in read ? (read.output as Output) : null;
-    // The loop has checked that each result fits its tool's schema.
+    // The loop has checked each result against its tool's schema.
     return { ...result, output, toolResults: result.toolResults as readonly ToolResult<Tools>[] };
   }
 
-  /** Partial answers are not checked: the type describes the complete answer. */
+  /** Changes only the type, because partial answers are not checked. */
   const partly = (items: AsyncIterable<Event | PartialDraft<unknown>>): AsyncIterable<Event | PartialDraft<Output>> =>
     items as AsyncIterable<Event | PartialDraft<Output>>;
 
@@ -123,7 +123,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       yield* partly(streamRun(await begin(prompt, run), registered.output !== undefined));
     },
     async *text(prompt, { format, ...run } = {}) {
-      // Checked before the prompt is sent, so that an unknown format does not cause the cost of a run.
+      // The format is checked before the prompt is sent, because a run costs money.
       if (format !== undefined && !Formatter.safeParse(format).success)
         throw new KnownError("invalid", `"${format as string}" is not a format. Expected json, xml or raw.`);
       const { formatter, stream_meta_history_and_tool_results: meta } = registered.agent.config;
@@ -162,7 +162,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       const open = opening;
       opening = undefined;
       isClosed = true;
-      // A caller has already got the error of a failed opening.
+      // If the opening failed, an earlier call has thrown its error.
       await (await open?.catch(() => undefined))?.close();
     },
   };
@@ -171,13 +171,16 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
   return agent;
 }
 
-/** The same agent with other options, for the command line, which has its own store. Undefined for an agent that `createAgent` did not make. */
+/**
+ * Returns the same agent with other options, because the command line sets the store. Returns undefined for an agent that `createAgent`
+ * did not make.
+ */
 export function agentWith(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
   const options = optionsOfAgents.get(agent);
   return options && createAgent(change(options));
 }
 
-/** Rejects a session that would wait here for ever, because this process lacks its tools or its runtime. */
+/** Rejects a session if this process lacks its tools or its runtime, because the session would wait for ever. */
 async function servedState(host: Host, sessionId: string): Promise<SessionState> {
   const state = await host.sessions.state(sessionId);
   const { name = "", tool_schemas = [], runtime = "loop" } = state.agent ?? {};
@@ -187,11 +190,11 @@ async function servedState(host: Host, sessionId: string): Promise<SessionState>
       `Session ${sessionId} is a session of Claude Code, which only a server can continue. Start "skein serve", and use its API or "skein run --server http://127.0.0.1:7433 --session ${sessionId}".`,
     );
   if (tool_schemas.length > 0 && !host.knows(name))
-    throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", not to this one.`);
+    throw new KnownError("invalid", `Session ${sessionId} belongs to the agent "${name}", not to this agent.`);
   return state;
 }
 
-/** The run in progress, otherwise the last one. */
+/** Returns the run in progress. If no run is in progress, returns the last run. */
 async function lastRun(host: Host, sessionId: string): Promise<string> {
   const [last] = (await host.sessions.runs(sessionId, { limit: 1 })).items;
   if (!last) throw new KnownError("not_running", `Session ${sessionId} has no run to continue.`);
@@ -202,7 +205,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store is opened first: if that fails, nothing else has to be closed.
+  // The store is opened first. If this fails, nothing else has to be closed.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const configured = configuredModels(options.models ?? {});
   const { vault } = secretsSettings(config.secrets, process.cwd());
@@ -210,7 +213,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const store = typeof given === "string" ? await openStore(given, { files }) : given;
   const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
-    // A key that the program passes is used instead of the environment's token.
+    // A key of the program replaces the token of the environment.
     anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,
@@ -231,7 +234,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
     memoryNamed: memories.named,
     memories: memories.all,
     startsLater: true,
-    // Unexpected errors become warnings of the process, and do not end it.
+    // Unexpected errors become warnings and do not end the process.
     report: (error) => process.emitWarning(error instanceof Error ? error : String(error)),
     ...(options.leaseMs !== undefined && { leaseMs: options.leaseMs }),
   });

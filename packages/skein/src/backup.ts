@@ -11,7 +11,7 @@ import { memoryFileOf } from "./open-memories.ts";
 import { openStore } from "./open-store.ts";
 import { placeOf } from "./store-address.ts";
 
-/** The manifest of a backup. `store` is the kind of the store inside its folder. */
+/** The manifest of a backup. `store` is the kind of the store in the backup. */
 const Manifest = z.object({ format: z.literal(1), made_at: z.iso.datetime(), store: z.enum(["sqlite", "file"]) });
 
 const NAMES = { manifest: "backup.json", sqlite: "skein.db", file: "store", files: "files" } as const;
@@ -24,8 +24,8 @@ export interface BackedUp {
 export type Progress = (moved: Moved) => void;
 
 /**
- * Makes a backup of a store in a new folder: sessions, records, memories, and generated files that are kept beside the
- * sessions. The store may be in use and is not changed. The folder appears when the backup is complete.
+ * Makes a backup of sessions, records, agent memories and generated files in a new folder. Other processes may use the store during the
+ * backup. The folder exists only when the backup is complete.
  */
 export async function backup(storeUrl: string, folder: string, progress?: Progress): Promise<BackedUp> {
   const { scheme, place } = placeOf(storeUrl);
@@ -68,7 +68,7 @@ function manifestIn(folder: string): z.infer<typeof Manifest> {
   throw new KnownError("not_found", `${folder} is not a backup. Expected a folder that "skein backup" made.`);
 }
 
-/** Rejects a store that has sessions: a restore would mix two histories. */
+/** Rejects a store that has sessions, because a restore would mix old and new sessions. */
 async function refuseUsed(storeUrl: string): Promise<void> {
   const { scheme, place } = placeOf(storeUrl);
   const isFile = scheme === "sqlite" || scheme === "file";
@@ -95,7 +95,7 @@ async function withStore<Result>(url: string, use: (store: Store) => Promise<Res
   }
 }
 
-/** Copies a database with sqlite's own VACUUM INTO, which is consistent while others write. */
+/** Copies a database with VACUUM INTO of sqlite, because the copy is consistent even if other processes write. */
 async function vacuumInto(file: string, to: string): Promise<void> {
   const { DatabaseSync } = await import("node:sqlite");
   const database = new DatabaseSync(file, { readOnly: true });
@@ -114,7 +114,9 @@ async function copySqlite(file: string, part: string): Promise<void> {
   if (existsSync(files)) cpSync(files, join(part, NAMES.files), { recursive: true });
 }
 
-/** Copies the files of a store. Logs only grow, and an incomplete last line is cut off when the copy is opened. */
+/**
+ * Copies the files of a store. Other processes may write meanwhile: logs only grow, and opening the copy cuts off an incomplete last line.
+ */
 async function copyFolder(folder: string, to: string): Promise<void> {
   const memory = memoryFileOf(`file:${folder}`) ?? "";
   const isLeftOut = (path: string): boolean =>
@@ -123,7 +125,7 @@ async function copyFolder(folder: string, to: string): Promise<void> {
   if (existsSync(memory)) await vacuumInto(memory, join(to, basename(memory)));
 }
 
-/** PostgreSQL: copies every log and record unchanged into a sqlite store. */
+/** Copies all logs and records of a PostgreSQL store into a sqlite store. */
 async function copyOther(storeUrl: string, part: string, progress: Progress | undefined): Promise<void> {
   const to = `sqlite:${join(part, NAMES.sqlite)}`;
   await copyAll(storeUrl, to, progress);
@@ -170,13 +172,13 @@ async function copyAll(fromUrl: string, toUrl: string, progress: Progress | unde
   await moveMemories(fromUrl, toUrl);
 }
 
-/** Copies the generated files that the store's logs name. */
+/** Copies the generated files of all sessions. */
 async function copyFiles(store: Store, from: FileStore, to: FileStore): Promise<void> {
   for await (const event of store.scan()) {
     if (event.event_type !== "file.stored") continue;
     const { file_id: fileId, filename, storage_path } = event.data;
     const bytes = await from.get(storage_path).catch(() => undefined);
-    // A file that is kept elsewhere, or is missing, does not fail the backup.
+    // The backup continues if a file is missing or is stored in another place.
     if (bytes) await to.put({ sessionId: event.session_id, fileId, filename, bytes });
   }
 }

@@ -5,7 +5,7 @@ import { openCloud } from "./cloud-models.ts";
 import { settingsOf } from "./model-providers.ts";
 import { type ReachDeps, reachOf } from "./model-reach.ts";
 
-/** Claude Code speaks the Messages API, so it can use only models that are reached through this API. */
+/** Returns how Claude Code reaches a model. Claude Code can use only models with the Messages API. */
 export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachDeps): BrokeredModel {
   const { adapter } = settingsOf(name, given);
   if (adapter === undefined || adapter === "openai" || adapter === "openai-compatible")
@@ -41,7 +41,7 @@ export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachD
   }
 }
 
-/** The error for a model that is reached by another API. */
+/** Returns the error for a model with another API. */
 export function notForClaudeCode(name: string, adapter: string | undefined): KnownError {
   return new KnownError(
     "invalid",

@@ -8,14 +8,14 @@ interface CloudDeps extends Pick<MessagesModelOptions, "abilities" | "silenceMs"
   /** The cloud's name for the model. */
   readonly modelName: string;
   readonly key: string;
-  /** The value of an environment variable. */
+  /** Returns the value of an environment variable. */
   readonly keyIn: (variable: string) => string | undefined;
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
 type CloudSettings = ModelSettings & { readonly adapter: "bedrock" | "vertex" };
 
-/** Claude in another company's cloud. The client is loaded at the first request. */
+/** Makes a Claude model in the cloud of Amazon or Google. Loads the cloud's client at the first request. */
 export function cloudModel(name: string, settings: CloudSettings, deps: CloudDeps): Model {
   const { abilities, silenceMs, modelName } = deps;
   const cloud = openCloud(name, settings, deps);
@@ -30,7 +30,7 @@ export function cloudModel(name: string, settings: CloudSettings, deps: CloudDep
   });
 }
 
-/** How a model in a cloud is called and what it costs, or why it cannot be called. */
+/** Returns the sender and the price of a model in a cloud. If it cannot be called, returns the problem. */
 export function openCloud(
   name: string,
   { adapter, url, ...settings }: CloudSettings,
@@ -47,7 +47,7 @@ export function openCloud(
   if (!hasPart(adapter)) return { problem: `The model "${name}" cannot be used. ${whatToInstall(adapter)}` };
   const options = { region, key, url, fetch };
   return {
-    // Names of Bedrock models contain their region, names of Vertex AI models do not.
+    // Names of Vertex AI models do not contain the region, so the regional price is added here.
     price: price ?? (adapter === "vertex" && region !== "global" ? regionalPrice(name) : undefined),
     send: lateSender(async () =>
       adapter === "bedrock"
@@ -59,7 +59,7 @@ export function openCloud(
 
 const REGION = { bedrock: "AWS_REGION", vertex: "CLOUD_ML_REGION" } as const;
 
-/** The AWS credentials from the environment, as one key; undefined if they are not set. */
+/** Returns the AWS credentials of the environment as one key. Returns undefined if they are not set. */
 export function awsKey(keyIn: CloudDeps["keyIn"]): string | undefined {
   const [id, secret, token] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"].map(keyIn);
   if (!id || !secret) return undefined;

@@ -9,68 +9,67 @@ export interface Config {
   readonly dataDir: string;
   /** The folder for caches. */
   readonly cacheDir: string;
-  /** Where generated files are kept, if not beside the store: a folder or `s3://BUCKET/PREFIX`. */
+  /** The storage for generated files: a folder or `s3://BUCKET/PREFIX`. Default: beside the store. */
   readonly filesUrl: string | undefined;
   readonly s3: S3Config;
-  /** Limits of the HTTP server, as unparsed text: `streams=20,requestsPerSecond=50`. */
+  /** Limits of the HTTP server, not parsed yet, such as `streams=20`. */
   readonly limits: readonly string[];
-  /** How many days sessions are kept, as unparsed text: `*=365,acme=30`. */
+  /** The retention of each tenant in days, not parsed yet, such as `*=365` and `acme=30`. */
   readonly retention: readonly string[];
   readonly anthropicApiKey: string | undefined;
-  /** Sent as `Authorization: Bearer` instead of an API key, as gateways expect it. */
+  /** A token for gateways, which is sent as `Authorization: Bearer` instead of an API key. */
   readonly anthropicAuthToken: string | undefined;
   /** The token of a subscription, for Claude Code only (`claude setup-token`). */
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** `simulation`: answers are simulated, even if there is a key. */
+  /** With `simulation`, answers are simulated even if a key is set. */
   readonly model: string | undefined;
-  /** The address of a simulator that several processes share, if answers are simulated. */
+  /** The address of a simulator that several processes share. */
   readonly simulatorUrl: string | undefined;
-  /** NODE_ENV is "production": a missing model is an error. */
+  /** True if NODE_ENV is "production". A missing model is an error in production. */
   readonly isProduction: boolean;
-  /** Where the server listens, as unparsed text. */
+  /** The port of the server, not parsed yet. */
   readonly port: string | undefined;
   readonly host: string | undefined;
-  /** The loopback port on which `/metrics` needs no key, as unparsed text. */
+  /** The loopback port on which `/metrics` needs no key, not parsed yet. */
   readonly metricsPort: string | undefined;
-  /** The operator's own admin key. */
+  /** The operator's admin key. */
   readonly apiKey: string | undefined;
-  /** The role of this process, its engine, and the addresses of Restate, as unparsed text. */
+  /** The role of this process, its engine, and the addresses of Restate, not parsed yet. */
   readonly engine: EngineConfig;
-  /** `off`: this server neither creates nor drives sessions of Claude Code. */
+  /** With `off`, this server neither creates nor drives sessions of Claude Code. */
   readonly claudeCode: string | undefined;
-  /** How many days the audit log is kept, as unparsed text. */
+  /** How many days the audit log is kept, not parsed yet. */
   readonly auditDays: string | undefined;
-  /** `key` or `file` has the keys that seal secrets in the store. `lost` has the ids of keys that are lost. */
+  /** The keys that encrypt secrets in the store: their text in `key`, or the path of a file in `file`. `lost` has the ids of lost keys. */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
   /**
-   * Whether programs that a model can control run in a sandbox: `required`, `preferred` or `off`. Undefined: it depends on who can reach the server.
+   * The mode of the sandbox: `required`, `preferred` or `off`. If undefined, the mode depends on who can reach the server.
    */
   readonly sandbox: string | undefined;
-  /** The options of Claude Code that requests may use, as unparsed text. */
+  /** The options of Claude Code that requests may use, not parsed yet. */
   readonly claude: ClaudeConfig;
-  /** The folder of another built console, or `off` to serve none. */
+  /** The folder of another built console, or `off` for a server without a console. */
   readonly console: string | undefined;
-  /** The Redis that carries drafts and notices of new events between machines that share a store. */
+  /** The address of Redis, if Redis is the bus between machines with the same store. */
   readonly redisUrl: string | undefined;
-  /** Where OpenTelemetry spans go. */
+  /** The address for OpenTelemetry spans. */
   readonly traceEndpoint: string | undefined;
-  /** Whether spans contain the content of messages: `true` or undefined. */
+  /** With `true`, spans contain the content of messages. */
   readonly traceContent: string | undefined;
   readonly traceService: string | undefined;
-  /** Besides the server's own: host names that requests may use, and origins whose pages may call the server. */
+  /** Additional host names that requests may use. `allowedOrigins` has additional origins whose pages may call the server. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /** Addresses that are not public but that webhooks may call. */
+  /** Addresses that webhooks may call in addition to public addresses. */
   readonly allowedWebhookAddresses: readonly string[];
   /**
-   * What models that are added over HTTP may use: addresses that are not public, and environment variables that contain
-   * keys.
+   * Additional permissions for models from HTTP requests: addresses that are not public, and environment variables with keys.
    */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
   /**
-   * Claude Code's data directories that may be read over HTTP, or `off`. `historyKeys`: keys that may read them, besides
-   * admin keys.
+   * Claude Code's data directories that may be read over HTTP, or `off`. `historyKeys` are keys that may read them in addition to admin
+   * keys.
    */
   readonly history: readonly string[];
   readonly historyKeys: readonly string[];
@@ -78,7 +77,6 @@ export interface Config {
   readonly sqlHistory: readonly string[];
 }
 
-/** Role and engine. */
 export interface EngineConfig {
   readonly role: string | undefined;
   readonly engine: string | undefined;
@@ -200,7 +198,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): Config {
   });
 }
 
-/** Says whether the operator requested a simulation, and why a real model is needed if the operator did not. */
+/** Tells whether the operator requested a simulation. `needsRealBecause` says why a missing model is an error. */
 export function simulationChoice({
   model,
   simulatorUrl,
@@ -215,14 +213,14 @@ export function simulationChoice({
   };
 }
 
-/** The key in an environment variable that a model's settings name. */
+/** Returns the key in an environment variable. Returns undefined if the variable is empty. */
 export function environmentKey(variable: string): string | undefined {
   return process.env[variable] || undefined;
 }
 
 let isSimulationSaid = false;
 
-/** Calls `say` once per process with the sentence that answers are simulated, and why. */
+/** Tells the user once per process that answers are simulated, and why. */
 export function saySimulationOnce(config: Config, say: (sentence: string) => void): void {
   if (isSimulationSaid) return;
   isSimulationSaid = true;
@@ -230,7 +228,7 @@ export function saySimulationOnce(config: Config, say: (sentence: string) => voi
   say(`${why}: the model is a simulation. Its answers are made up and cost nothing.`);
 }
 
-/** The home folder. With an empty HOME, everything would be written to the working folder. */
+/** Returns the home folder, even if HOME is empty. If the result were empty, files would be written to the working folder. */
 function home(): string {
   return homedir() || userInfo().homedir;
 }

@@ -4,17 +4,17 @@ import type { EngineFactory } from "@skein/core";
 import { loadPart } from "./optional-parts.ts";
 import type { EngineSettings, RestateSettings } from "./serve/engine-settings.ts";
 
-/** The engine of a process: the one that it was given, otherwise the local one. No other file names an engine. */
+/** Returns the given engine. If none is given, returns the local engine. */
 export function chooseEngine(given?: EngineFactory): EngineFactory {
   return given ?? localEngine;
 }
 
-/** The engine that the settings name, ready to be started. */
+/** An engine that is ready to be started. */
 export interface OpenedEngine {
   readonly factory: EngineFactory;
-  /** Rejects if a service that the engine needs does not answer. Undefined if it needs none. */
+  /** Rejects if a service of the engine does not answer. Undefined if the engine needs no service. */
   readonly check: (() => Promise<void>) | undefined;
-  /** Closes what was opened, after the engine was stopped. */
+  /** Closes connections and ports. Call it after the engine was stopped. */
   close(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function openEngine({ role, restate }: EngineSettings): Promise<Ope
   return { factory: role === "api" ? noEngine : localEngine, check: undefined, close: async () => {} };
 }
 
-/** Drives sessions in this process. Other processes on the same store do the same, each with its own leases. */
+/** Drives sessions in this process. Other processes on the same store drive other sessions. */
 const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
   createLocalEngine({
     ...parts,
@@ -33,7 +33,7 @@ const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
     ...(leaseMs !== undefined && { leaseMs }),
   });
 
-/** An engine that drives nothing: workers on the same store are notified of every session. */
+/** An engine that drives no sessions. The store notifies the workers. */
 const noEngine: EngineFactory = () => ({
   start() {},
   reserve: () => undefined,

@@ -1,6 +1,6 @@
 import { EVERY_ABILITY, type Model, ModelFailure } from "@skein/core";
 
-/** A model that cannot be called: each call fails immediately with this message. */
+/** Makes a model that cannot be called. Every call fails immediately with this message. */
 export function failingModel(message: string): Model {
   return {
     unusable: message,

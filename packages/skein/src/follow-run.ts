@@ -3,14 +3,14 @@ import { type DraftPiece, type Event, isKnownError, KnownError } from "@skein/pr
 import type { EventListeners } from "./event-listeners.ts";
 import type { Host } from "./host.ts";
 
-/** A run of an agent that is watched. */
+/** A run that is watched, with the options of the watcher. */
 export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait" | "cancelOn"> {
   readonly host: Host;
   /**
-   * Whether watching also ends when an earlier run waits for an answer. The watched run cannot begin before that answer.
+   * If true, watching also ends when an earlier run waits for an answer, because the watched run cannot begin before the answer.
    */
   readonly stopsBehind?: boolean;
-  /** Events up to this sequence are read but not returned. */
+  /** Only events after this sequence are returned. */
   readonly shownAfter?: number;
   /** Called with each returned event. */
   readonly onEvent?: ((event: Event) => void) | EventListeners | undefined;
@@ -18,20 +18,20 @@ export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Passes an event to the listener. */
+/** Calls the listener with the event. */
 export function tell({ onEvent }: Pick<Watched, "onEvent">, event: Event): void {
   if (typeof onEvent === "function") return onEvent(event);
   const listener = onEvent?.[event.event_type] as ((event: Event) => void) | undefined;
   listener?.(event);
 }
 
-/** The events of a session until a run is over or waits for an answer. */
+/** Yields the events of a session until the run is over or waits for an answer. */
 export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** Like `followRun`, with the draft pieces of each step between its events. */
+/** Like `followRun`, but also yields the draft pieces of each step. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));
@@ -54,10 +54,10 @@ async function* untilSettled<Item>(
   return seen;
 }
 
-/** How long a caller that waits for a cancelled run also waits for the run's subagents. */
+/** After a cancelled run, a caller waits for its subagents for at most this time. */
 const STOPPED_WITHIN_MS = 3000;
 
-/** Waits until the subagents have stopped. The caller may end the process next: a subagent must have cancelled its own subagents by then. */
+/** Waits until all subagents have stopped, because the caller may end the process next. */
 async function subagentsStopped(host: Host, sessionId: string, deadline: number): Promise<void> {
   const { items } = await host.sessions.list({ subagentOfSessionId: sessionId, limit: 100 });
   for (const { id } of items) {
@@ -67,7 +67,7 @@ async function subagentsStopped(host: Host, sessionId: string, deadline: number)
   }
 }
 
-/** The error for a log that ended before the watched run. */
+/** Returns the error if the stream of events ended before the run was over. */
 async function brokenOff(host: Host, sessionId: string): Promise<KnownError> {
   const problem: unknown = await host.sessions.get(sessionId).catch((error: unknown) => error);
   if (isKnownError(problem, "not_found"))

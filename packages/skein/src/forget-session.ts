@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import { openServerFiles } from "./open-files.ts";
 import { fullTextMemory, memoryFileOf } from "./open-memories.ts";
 
-/** Removes the data of a session outside its store: generated files, and what agents remember of it. */
+/** Removes the generated files and the agent memories of a session. This data is not in the log. */
 export function forgetBeside(
   storeUrl: string,
   config: Pick<Config, "filesUrl" | "dataDir" | "s3">,

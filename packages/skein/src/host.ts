@@ -50,7 +50,7 @@ import {
 import { type AgentConfig, type Ids, createIds } from "@skein/protocol";
 import { chooseEngine } from "./engine.ts";
 
-/** An agent, with the code of the tools and checks that its settings name. */
+/** An agent with the code of its tools and checks. */
 export interface RegisteredAgent {
   readonly agent: SessionAgent;
   readonly tools: ReadonlyMap<string, Tool>;
@@ -65,38 +65,38 @@ export interface HostOptions {
   readonly store: Store;
   readonly models: ModelCatalog;
   readonly agents: readonly RegisteredAgent[];
-  /** Tools of this process that stored agents may name. */
+  /** Tools of this process that stored agents may use. */
   readonly tools?: ReadonlyMap<string, Tool>;
-  /** Skills that stored agents may name. */
+  /** Skills that stored agents may use. */
   readonly skills?: readonly Skill[];
-  /** If this process cannot use the model of a session, whether the session is left to other processes. */
+  /** If true, this process leaves sessions to other processes if it cannot use their model. */
   readonly leavesUnusable?: boolean | undefined;
   readonly files?: FileStore | undefined;
-  /** The memory with this name, for agents without a memory of their own. */
+  /** Returns the agent memory with this name, for agents without custom memory. */
   readonly memoryNamed?: ((type: string) => AgentMemory | undefined) | undefined;
-  /** All memories that an agent can name. */
+  /** All agent memories that an agent can use. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
-  /** Where programs that a model can control run. Without it, each tool decides where it runs. */
+  /** Chooses where programs run that a model can control. Without this function, every tool decides. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
-  /** Whether the store has several tenants. If so, no tenant may take every place. */
+  /** Tells whether the store has several tenants. If true, no tenant may use the whole process. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The operator's caps for a run. Without caps, no run waits. */
+  /** Returns the operator's caps for a run. */
   readonly capsOf?: ((owner: RunOwner) => readonly Cap[]) | undefined;
   readonly leaseMs?: number;
-  /** The engine. Default: the local one. */
+  /** Default: the local engine. */
   readonly engine?: EngineFactory | undefined;
-  /** Whether the engine starts only with `start`, so that callers can subscribe before. */
+  /** If true, the engine waits for `start`, so that callers can first subscribe to events. */
   readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
-  /** Carries drafts and notices of new events between the machines on the same store. The caller closes it. */
+  /** The bus between machines on the same store. The caller closes the bus. */
   readonly bus?: Bus | undefined;
-  /** Runtimes besides the loop. They are made from the parts that all runtimes of this process share. */
+  /** Makes the runtimes other than the loop from the parts that all runtimes share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
 }
 
-/** What the runtimes of one process share. */
+/** The parts that all runtimes of a process share. */
 export interface RuntimeParts {
   readonly store: Store;
   readonly states: StateCache;
@@ -108,35 +108,35 @@ export interface RuntimeParts {
   readonly spend?: SpendGate | undefined;
 }
 
-/** A process that drives sessions: a store, a model, agents and an engine put together. */
+/** Drives sessions in this process, with a store, a model, agents and an engine. */
 export interface Host {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
   readonly models: ModelCatalog;
-  /** How many sessions this process drives now. */
+  /** Returns how many sessions this process drives now. */
   readonly driven: () => number;
-  /** Sessions that no worker could drive. */
+  /** Parks sessions that fail repeatedly. */
   readonly parking: Parking;
   /** Limits the memory that sessions with large messages use at once. */
   readonly largeSessions: Pick<LargeSessions, "figures" | "standing">;
-  /** Removes the data of a session outside its log: its files, and what agents remember of it. */
+  /** Removes the files and the agent memories of a session. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
   /** Starts to drive due sessions. A second call changes nothing. */
   start(): void;
-  /** Whether this process has the code of the agent with this name. */
+  /** Tells whether this process has the code of the agent with this name. */
   knows(agentName: string): boolean;
-  /** Stops driving; the store stays open. */
+  /** Stops driving sessions. The store stays open. */
   stop(): Promise<void>;
-  /** Aborted when the host has stopped: unfinished runs are no longer driven here. */
+  /** Aborted after the host has stopped. This process no longer drives unfinished runs. */
   readonly stopped: AbortSignal;
 }
 
 /**
- * The tools that a stored agent names: tools of this process, and tools that its callers run themselves. If one
- * is missing, returns undefined, and another process must drive the session.
+ * Returns the tools of a stored agent, including tools that its callers run. Returns undefined if this process lacks a tool. Then another
+ * process must drive the session.
  */
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;
@@ -155,8 +155,7 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
 type OwnCode = Pick<HostOptions, "tools" | "skills">;
 
 /**
- * The tools of this process for a stored agent. The agent can load skills if this process has all the skills that it
- * names.
+ * Returns the tools of this process for a stored agent. Adds the tool for skills if this process has all skills of the agent.
  */
 function ownTools(
   agent: AgentConfig | null,
@@ -167,7 +166,7 @@ function ownTools(
   return own.length === 0 || own.length < named.size ? tools : new Map([...tools, [SKILL_TOOL, createSkillTool(own)]]);
 }
 
-/** Which skills or tools of a stored agent this process lacks, as a sentence for people who ask why its session waits. */
+/** Returns a sentence that says which skills or tools this process lacks for a session. */
 function missingOf({ agent }: SessionState, code: OwnCode): string {
   const skills = agent ? missingSkills(agent, code.skills?.map(({ name }) => name) ?? []) : [];
   if (skills.length > 0)
@@ -180,7 +179,7 @@ function missingOf({ agent }: SessionState, code: OwnCode): string {
   return `No server has the tool ${names} of the agent "${agent?.name ?? ""}". Start a server whose skein.config.ts has the tool.`;
 }
 
-/** Connects this process to the other machines on a bus. */
+/** Connects this process to a bus. */
 function onBus(bus: Bus, store: Store): { readonly live: Live; readonly leave: () => void } {
   const live = createBusLive({ bus });
   const stops = [nudgeOthers({ store, bus }), publishSessionStatus({ store, bus, now: Date.now }), () => live.close()];
@@ -207,7 +206,7 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
   return { runtime: { ...runtime, drive }, driven: () => driven };
 }
 
-/** The check of an agent's answers: first their type, then the program's rule. */
+/** Returns the check of an agent's answers. It checks first the type, and after this the program's rule. */
 function checkOf({ output, validate }: Pick<RegisteredAgent, "output" | "validate">): Validate | undefined {
   if (!output) return validate;
   return async (answer, state) => {

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { KnownError } from "@skein/protocol";
 
-/** Imports a file of the user. If that fails, the error names the file, and the line if the stack of the error has it. */
+/** Imports a file of the user. If this fails, the error has the path of the file and, if known, the line. */
 export async function importFile(file: string): Promise<object> {
   const path = resolve(file);
   try {
@@ -15,7 +15,10 @@ export async function importFile(file: string): Promise<object> {
   }
 }
 
-/** The line of an error in a file, as `:LINE`. The stack of a syntax error begins with the file's path; other stacks have its URL. */
+/**
+ * Returns the line of an error in a file, as `:LINE`. The stack of a syntax error begins with the file's path. Other stacks have the
+ * file's URL.
+ */
 function lineIn({ stack = "" }: Error, path: string): string {
   const url = pathToFileURL(path).href;
   const place = stack.startsWith(`${path}:`) ? path : url;
@@ -23,7 +26,7 @@ function lineIn({ stack = "" }: Error, path: string): string {
   return at < 0 ? "" : (/^:\d+/.exec(stack.slice(at + place.length))?.[0] ?? "");
 }
 
-/** The place of a syntax error in another file, which the file imports. */
+/** Returns the path and the line of a syntax error in an imported file. */
 function elsewhere({ stack = "" }: Error): string {
   const [, place] = /^(?:file:\/\/)?(\/[^\n]*:\d+)\n/.exec(stack) ?? [];
   return place === undefined ? "" : ` (${place})`;

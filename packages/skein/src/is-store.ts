@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { placeOf } from "./store-address.ts";
 
-/** Whether a store exists at an address. Opening a store would create it, so this only looks at files. */
+/** Tells whether a store exists at an address. Only looks at files, because opening a store would create it. */
 export async function isStore(url: string): Promise<boolean> {
   const { scheme, place } = placeOf(url);
   if (place === "" || (scheme !== "sqlite" && scheme !== "file")) return true;
@@ -17,7 +17,7 @@ async function hasTables(file: string): Promise<boolean> {
     database.open();
     return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'heads'").get() !== undefined;
   } catch {
-    // The file cannot be read as a database. The caller gets the exact error when it opens the file.
+    // The file is not a readable database. Opening it gives the exact error later.
     return true;
   } finally {
     if (database.isOpen) database.close();

@@ -3,10 +3,9 @@ import { dirname } from "node:path";
 import { KnownError } from "@skein/protocol";
 
 /**
- * Makes a folder and its missing parents, readable by their owner only. Throws an error with a sentence if it cannot.
+ * Makes a folder and its missing parents. Only their owner can read them. If this fails, throws an error that tells the user what to do.
  *
- * It works level by level, because Node's `recursive` never ends below `/proc`, where the kernel reports existing folders
- * as missing.
+ * Makes the folders one by one, because Node's `recursive` never ends below `/proc`. The kernel reports existing folders there as missing.
  */
 export function makeFolder(path: string): void {
   const missing: string[] = [];

@@ -21,18 +21,18 @@ import { PROVIDERS, isClaudeName, settingsOf } from "./model-providers.ts";
 import { type AddedModel, type ReachDeps, reachOf } from "./model-reach.ts";
 import type { OpenedToModels } from "./model-rules.ts";
 
-/** A model object of the AI SDK, with what is known of the model. */
+/** A model object of the AI SDK, with its price and abilities. */
 interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
   readonly model: Parameters<typeof createAiSdkModel>[0]["model"];
 }
 
-/** Models by name: the settings to reach each, or a model object. */
+/** Models by name, as settings or as model objects. */
 export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
 
-/** Models as a program gives them: settings, model objects of the AI SDK, or such an object with a price and abilities. */
+/** Models by name in the options of a program: settings, a model object of the AI SDK, or a model object with a price and abilities. */
 export type GivenModels = Readonly<Record<string, z.input<typeof ModelSettings> | ModelObject | ModelObject["model"]>>;
 
-/** Checks models that a program or a config file gives. */
+/** Checks the models of a program or a config file. */
 export function configuredModels(given: GivenModels): ConfiguredModels {
   return Object.fromEntries(
     Object.entries(given).map(([name, one]) => {
@@ -57,51 +57,51 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model for names without a provider and, if it is a gateway, for unknown names. */
+  /** The model for names without a provider. If `isGateway` is true, also the model for unknown names. */
   readonly claude: Model;
-  /** Whether `claude` is the operator's gateway, which may know any name. */
+  /** True if `claude` is the operator's gateway, which may know all names. */
   readonly isGateway: boolean;
   /**
-   * Where models that were added are kept. A secret that cannot be decrypted is an error: it must not be sent as a key.
+   * The storage for added models. Throws for a secret that cannot be decrypted, because encrypted text must not be sent as a key.
    */
   readonly records: Records;
-  /** Models of `skein.config.ts` or of a program. They take precedence over added ones. */
+  /** Models of `skein.config.ts` or of a program. They take precedence over added models. */
   readonly configured?: ConfiguredModels | undefined;
-  /** The value of an environment variable with a key. */
+  /** Returns the value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** What models that requests added may use. */
+  /** Additional permissions for models from HTTP requests. */
   readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
 }
 
-/** How long the known models of a tenant are cached. */
+/** How long the added models of a tenant are cached. */
 const FRESH_MS = 2000;
 
-/** The models of a process, also for Claude Code. */
+/** The model catalog of a process, including models for Claude Code. */
 export interface OwnCatalog extends ModelCatalog {
   /**
-   * How Claude Code reaches the model of this name; undefined if the model is at the server's own address. Throws an
-   * error if Claude Code cannot use the model.
+   * Returns how Claude Code reaches this model. Returns undefined if the model is at the default address of the server. Throws if Claude
+   * Code cannot use the model.
    */
   forClaudeCode(tenant: string, name: string): Promise<BrokeredModel | undefined>;
 }
 
-/** The models of a process: those of its configuration, those that were added to its store, and known providers by name. */
+/** Creates the model catalog of a process. It has configured models, models in the store, and models of known providers. */
 export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   const { claude, records, configured = {}, now = Date.now } = deps;
   const secrets = createSecrets(records);
   const added = new Map<string, { readonly at: number; readonly models: ReadonlyMap<string, AddedModel> }>();
   const reading = new Map<string, Promise<void>>();
   const made = new Map<string, Model>();
-  /** The last model that was requested by each name, and the settings that it was made from. */
+  /** The last requested model for each name, and its settings. */
   const asked = new Map<string, { settings: ModelSettings; own: AddedModel | undefined; model: Model }>();
   const objects = new Map<string, Model>();
 
-  /** Models have no state: the model for the same settings is reused. */
+  /** Returns the same model for the same settings, because models have no state. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
-    // A step asks for its model several times. The settings are the same objects until the models are read again, so
-    // comparing the objects is enough.
+    // This is a fast path, because a step asks for its model several times. The settings stay the same objects until the models are read
+    // again.
     const last = asked.get(name);
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
@@ -152,7 +152,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
     await underWay;
   }
 
-  /** What is known under this name: settings, a model object, Claude, or nothing. */
+  /** Finds settings, a model object or Claude for this name. */
   function find(tenant: string, name: string): FoundModel {
     const settings = Object.hasOwn(configured, name) ? configured[name] : undefined;
     if (settings && "model" in settings) return { kind: "object", object: settings };
@@ -202,8 +202,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 }
 
 /**
- * Whether settings only correct the price or the context window of Claude. Claude is then reached as if there were no
- * settings. Another tenant cannot correct the price of calls with the operator's key.
+ * Tells whether settings only correct the price or the context window of Claude. Such settings do not change how Claude is called. A
+ * tenant cannot correct the price of calls with the operator's key.
  */
 function isCorrection(name: string, settings: ModelSettings, own: AddedModel | undefined): boolean {
   if (!isClaudeName(name) || own?.key !== undefined || (own?.isGuarded && own.tenant !== "default")) return false;
@@ -284,7 +284,7 @@ function openModel(name: string, given: ModelSettings, deps: CatalogDeps & Pick<
   }
 }
 
-/** A field that is not given must not replace the adapter's own value. */
+/** Leaves out missing fields, because `undefined` would replace the adapter's value. */
 function abilitiesIn({ parallel_tools, ...others }: NonNullable<ModelSettings["abilities"]>): Partial<ModelAbilities> {
   const given = { ...others, parallelTools: parallel_tools };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));

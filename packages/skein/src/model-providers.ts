@@ -1,6 +1,6 @@
 import { type ModelSettings, providerOf } from "@skein/protocol";
 
-/** The address and the API of each known provider, so that the name of a model and a key are enough. */
+/** Known providers with their address and API. A model of such a provider needs only a name and a key. */
 export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   openai: { adapter: "openai", key_env: "OPENAI_API_KEY" },
   bedrock: { adapter: "bedrock", key_env: "AWS_BEARER_TOKEN_BEDROCK" },
@@ -31,13 +31,13 @@ export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   "openai-compatible": { adapter: "openai-compatible" },
 };
 
-/** Whether a name means Claude: a name without a provider, or with the provider `anthropic`. */
+/** Tells whether a name has no provider or the provider `anthropic`. */
 export function isClaudeName(name: string): boolean {
   const provider = providerOf(name);
   return provider === undefined || provider === "anthropic";
 }
 
-/** The settings of a model, completed with the settings of its provider. */
+/** Adds the settings of the provider to the settings of a model. */
 export function settingsOf(name: string, settings: ModelSettings): ModelSettings {
   const provider = providerOf(name) ?? "";
   const known = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
@@ -50,7 +50,7 @@ export function settingsOf(name: string, settings: ModelSettings): ModelSettings
   };
 }
 
-/** A model in a cloud is never called without a key: the cloud's client would search the machine for one. */
+/** Sets the variable for the key of a model in a cloud. Without a key, the cloud's client would search the machine for a key. */
 function cloudKey({ adapter }: ModelSettings): Pick<ModelSettings, "key_env"> | undefined {
   if (adapter !== "bedrock" && adapter !== "vertex") return undefined;
   const { key_env } = PROVIDERS[adapter] ?? {};

@@ -8,20 +8,20 @@ import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules
 /** A model of the store, with the text of its key. */
 export interface AddedModel extends ReachedModel {
   readonly tenant: string;
-  /** The text of its key in the store, or why it cannot be read. */
+  /** The key, or the reason why the key cannot be read. */
   readonly key: { readonly text: string; readonly problem?: undefined } | { readonly problem: string } | undefined;
 }
 
 export interface ReachDeps {
-  /** The record of the model, if it was added to the store. */
+  /** The record of the model, if the store has it. */
   readonly added: AddedModel | undefined;
-  /** The value of an environment variable with a key. */
+  /** Returns the value of an environment variable with a key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** What models that were added by requests may use. */
+  /** Additional permissions for models from HTTP requests. */
   readonly opened?: OpenedToModels | undefined;
 }
 
-/** How a model is reached: its settings with those of its provider, its key, and how connections are made. */
+/** How a model is called. `settings` include the settings of the provider. */
 export interface ModelReach {
   readonly settings: ModelSettings;
   /** The provider's name for the model. */
@@ -35,7 +35,7 @@ export interface ModelReach {
 
 const NOTHING_OPENED: OpenedToModels = { addresses: [], keyVariables: [] };
 
-/** How a model is reached, or why it cannot be. */
+/** Returns how a model is called, or why it cannot be called. */
 export function reachOf(
   name: string,
   given: ModelSettings,
@@ -46,7 +46,7 @@ export function reachOf(
   const { adapter, key_env, price, model_name } = settings;
   if (added?.isGuarded)
     try {
-      // Checked again: an address that was allowed when the model was added may be forbidden by now.
+      // The model is checked again, because the operator may have forbidden its address after it was added.
       checkAddedModel({ tenant: added.tenant, name, settings: given, hasKey: added.key !== undefined }, opened);
     } catch (error) {
       return { problem: `The model "${name}" cannot be used. ${(error as Error).message}` };

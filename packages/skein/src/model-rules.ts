@@ -2,7 +2,7 @@ import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/
 import { KnownError, type ModelSettings, isJsonKey, providerOf } from "@skein/protocol";
 import { PROVIDERS, settingsOf } from "./model-providers.ts";
 
-/** What the operator allows models that requests add. */
+/** Additional permissions for models from HTTP requests. */
 export interface OpenedToModels {
   /** Addresses that are not public. */
   readonly addresses: readonly string[];
@@ -10,7 +10,7 @@ export interface OpenedToModels {
   readonly keyVariables: readonly string[];
 }
 
-/** Refuses a key that the API of the model cannot use. */
+/** Rejects a key that the API of the model cannot use. */
 export function checkModelKey(name: string, settings: ModelSettings, key: string | undefined): void {
   const { adapter } = settingsOf(name, settings);
   if (key === undefined || adapter === "vertex" || !isJsonKey(key)) return;
@@ -32,8 +32,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * The addresses of models that requests may add: public addresses, and those that the operator allowed. The operator's
- * own tenant may also add local models, on the server's machine. Reasons: decision 202.
+ * Returns the addresses that models from HTTP requests may have: public addresses, and addresses that the operator allowed. The
+ * operator's tenant may also use addresses of the server's machine. Reasons: decision 202.
  */
 export function modelPlaces(
   tenant: string,
@@ -47,8 +47,8 @@ export function modelPlaces(
 }
 
 /**
- * Throws for a model that a request may not add. A key in the server's environment belongs to the operator: only models of the
- * operator's tenant may use it, and only at its provider's address, unless the operator allowed the variable for requests.
+ * Throws for a model that a request may not add. A key in the server's environment belongs to the operator. Only models of the operator's
+ * tenant may use it, and only at the address of its provider. The operator can allow a variable for other models.
  */
 export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
   const { adapter, url, key_env } = settingsOf(name, settings);

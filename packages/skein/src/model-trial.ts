@@ -2,7 +2,7 @@ import type { Model, ModelCall, ModelReply } from "@skein/core";
 import { type ModelTrial, isToolUse, textOf } from "@skein/protocol";
 
 const RED = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSACj/P8Fu7N9hAAAAAElFTkSuQmCC";
-/** One page with the word "Lisbon". */
+/** A PDF page with the word "Lisbon". */
 const PAGE =
   "JVBERi0xLjQKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+IGVuZG9iagoyIDAgb2JqPDwvVHlwZS9QYWdlcy9LaWRzWzMgMCBSXS9Db3VudCAxPj4gZW5kb2JqCjMgMCBvYmo8PC9UeXBlL1BhZ2UvUGFyZW50IDIgMCBSL01lZGlhQm94WzAgMCAyMDAgMTAwXS9Db250ZW50cyA0IDAgUi9SZXNvdXJjZXM8PC9Gb250PDwvRiA1IDAgUj4+Pj4+PiBlbmRvYmoKNCAwIG9iajw8L0xlbmd0aCAzNT4+c3RyZWFtCkJUIC9GIDI0IFRmIDIwIDQwIFRkIChMaXNib24pIFRqIEVUCmVuZHN0cmVhbSBlbmRvYmoKNSAwIG9iajw8L1R5cGUvRm9udC9TdWJ0eXBlL1R5cGUxL0Jhc2VGb250L0hlbHZldGljYT4+IGVuZG9iagp4cmVmCjAgNgowMDAwMDAwMDAwIDY1NTM1IGYgCjAwMDAwMDAwMDkgMDAwMDAgbiAKMDAwMDAwMDA1MyAwMDAwMCBuIAowMDAwMDAwMTAzIDAwMDAwIG4gCjAwMDAwMDAyMTMgMDAwMDAgbiAKMDAwMDAwMDI5NCAwMDAwMCBuIAp0cmFpbGVyPDwvU2l6ZSA2L1Jvb3QgMSAwIFI+PgpzdGFydHhyZWYKMzU2CiUlRU9GCg==";
 const CITY = {
@@ -13,7 +13,7 @@ const CITY = {
 };
 const WEATHER = { name: "weather", description: "The weather in a city.", input_schema: CITY };
 const CLOCK = { name: "clock", description: "The time in a city.", input_schema: CITY };
-/** A text that every provider caches. One provider caches only prompts of at least 4,096 tokens. */
+/** A text that is long enough for the cache of every provider. Some caches need at least 4,096 tokens. */
 const LONG = Array.from({ length: 600 }, (_, at) => `Rule ${at + 1}: answer briefly and politely.`).join(" ");
 
 type Ability = ModelTrial["ability"];
@@ -23,21 +23,20 @@ interface Trial {
   readonly ability: Ability;
   readonly isThere: boolean;
   readonly call: ModelCall;
-  /** How often the call is made; the last answer counts. */
+  /** How often the call is made. Only the last answer is checked. */
   readonly times?: number;
   readonly shows: (reply: ModelReply) => boolean;
-  /** What is missing in an answer that does not show the ability, as a sentence. */
+  /** A sentence that says what the answer lacks if the ability is missing. */
   readonly lack?: string;
   readonly detail?: (reply: ModelReply) => string;
 }
 
 /**
- * Makes one small call for each ability, one after the other, and two for the cache. If the model does not answer at all,
- * the other calls are not made.
+ * Tests each ability with a small call, and the cache with two calls. If the model does not answer the first call, makes no more calls.
  */
 export async function* tryModel(name: string, model: Model, signal: AbortSignal): AsyncGenerator<ModelTrial> {
   let isSilent = false;
-  /** Reasons that were reported before, each with the ability for which it was reported. */
+  /** Maps each reported reason to the ability with this reason. */
   const told = new Map<string, Ability>();
   for (const trial of trialsOf(name, model)) {
     const { ability } = trial;

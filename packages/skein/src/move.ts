@@ -10,13 +10,13 @@ export interface MovedAll extends Moved {
   memories: number;
 }
 
-/** How many memories are written at once. */
+/** The number of memories in one write. */
 const BATCH = 200;
 
-/** How many sessions are written at once. Only PostgreSQL is faster if a store is opened several times. */
+/** How many sessions are written at the same time. Only PostgreSQL is faster with several connections. */
 const AT_ONCE = { postgres: 4, postgresql: 4 } as Readonly<Record<string, number>>;
 
-/** Moves everything from one address to another: sessions, records and memories. */
+/** Moves sessions, records and agent memories from one store to another. */
 export async function move(fromUrl: string, toUrl: string, progress?: (moved: Moved) => void): Promise<MovedAll> {
   const from = await openStore(fromUrl);
   const targets: MoveTarget[] = [];
@@ -43,8 +43,8 @@ export async function openTarget(from: Store, url: string): Promise<MoveTarget> 
 }
 
 /**
- * Rejects two addresses of the same store: a record that is written to `to` can be read from `from`. A store that is
- * moved into itself would pause its runs for ever.
+ * Rejects two addresses of the same store, because a move would pause its runs for ever. Writes a record to `to`, and tries to read it
+ * from `from`.
  */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const mark = { tenant: "$move", kind: "mark", id: randomUUID() };
@@ -54,7 +54,7 @@ async function refuseSame(from: Store, to: Store): Promise<void> {
   if (isSame) throw new KnownError("invalid", "FROM and TO are the same store.");
 }
 
-/** Copies all memories. Copying a memory twice changes nothing. */
+/** Copies all memories. A second copy of the same memory changes nothing. */
 export async function moveMemories(fromUrl: string, toUrl: string): Promise<number> {
   const file = memoryFileOf(fromUrl);
   if (file !== undefined && !existsSync(file)) return 0;

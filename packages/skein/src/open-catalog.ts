@@ -4,7 +4,7 @@ import { type ConfiguredModels, type OwnCatalog, createModelCatalog } from "./mo
 import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
-/** The models of a process, including Claude. */
+/** The open model catalog, and Claude. */
 export interface OpenCatalog {
   readonly catalog: OwnCatalog;
   readonly claude: OpenModel;
@@ -26,7 +26,7 @@ export async function openCatalog({
   return { catalog: catalogWith(claude, { store, configured, opened }), claude, close: claude.close };
 }
 
-/** The models of a process whose Claude model is already open. */
+/** Creates the model catalog for an open Claude model. */
 export function catalogWith(
   claude: OpenModel,
   {
@@ -37,7 +37,7 @@ export function catalogWith(
     silenceMs,
   }: {
     readonly store: Store;
-    /** Decrypts keys of models, if the store's records do not do it themselves. */
+    /** Decrypts keys of models, if the store does not decrypt its records. */
     readonly vault?: Vault | undefined;
     readonly configured?: ConfiguredModels | undefined;
     readonly opened?: OpenedToModels | undefined;

@@ -13,8 +13,8 @@ export interface OpenFiles {
 }
 
 /**
- * Opens a store of generated files by its address: a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. Keys, region and
- * endpoint of S3 come from the variables that every tool for S3 reads.
+ * Opens the storage of generated files at a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. The settings of S3 come from the standard
+ * `AWS_…` variables.
  */
 export async function openFiles(address: string, s3: S3Config = readConfig().s3): Promise<FileStore> {
   checkFiles(address, s3);
@@ -33,7 +33,7 @@ export async function openFiles(address: string, s3: S3Config = readConfig().s3)
   });
 }
 
-/** Rejects an invalid address before anything is opened. */
+/** Rejects an invalid address. */
 export function checkFiles(address: string, s3: S3Config): void {
   const scheme = /^([a-z][a-z0-9+.-]+):/.exec(address)?.[1];
   if (scheme === "s3") {
@@ -49,7 +49,7 @@ export function checkFiles(address: string, s3: S3Config): void {
     throw new KnownError("invalid", `"${address}" is not a place for files. Expected a folder or s3://BUCKET/PREFIX.`);
 }
 
-// Loaded when it is used: many agents make no files.
+// The adapter is loaded only when it is used, because many agents make no files.
 async function folderOf(folder: string): Promise<FileStore> {
   const { createFolderFileStore } = await import("@skein/adapters/files/folder");
   return createFolderFileStore({ folder });
@@ -60,8 +60,8 @@ export function folderIn(address: string): string {
 }
 
 /**
- * Where a server stores generated files: where the operator says, otherwise beside the sessions. Every
- * server on the same store then reads the same files.
+ * Opens the storage for generated files of a server. Default: beside the sessions, so that all servers on the same store read the same
+ * files.
  */
 export async function openServerFiles(options: {
   readonly filesUrl?: string | undefined;
@@ -79,7 +79,10 @@ export async function openServerFiles(options: {
   return { files: await withEarlier(files, before, storeUrl), close: () => files.close() };
 }
 
-/** The folder for files beside a store that consists of files. Undefined for PostgreSQL, which stores them itself. */
+/**
+ * Returns the folder for generated files beside a store on disk. Returns undefined for PostgreSQL, because the database stores generated
+ * files.
+ */
 function folderBeside(storeUrl: string, dataDir: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);
   if (scheme === "sqlite") return join(dirname(resolve(place)), "files");
@@ -88,7 +91,7 @@ function folderBeside(storeUrl: string, dataDir: string): string | undefined {
 }
 
 /**
- * Also reads files from the data folder, where an earlier version stored them, if they are not in the current place.
+ * Adds a second place for reading: the data folder, where an earlier version stored generated files.
  */
 async function withEarlier(files: FileStore, before: string, now: string): Promise<FileStore> {
   if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;

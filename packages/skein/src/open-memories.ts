@@ -5,14 +5,14 @@ import type { RegisteredAgent } from "./host.ts";
 import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
-/** The memories that agents of this process name. */
+/** The agent memories of this process. */
 export interface OpenMemories {
   readonly named: (type: string) => AgentMemory | undefined;
   readonly all: readonly AgentMemory[];
   close(): Promise<void>;
 }
 
-/** Opens the named memories. Full-text memories are stored where the sessions are. */
+/** Opens the agent memories of these agents. Full-text memories are in the same place as the sessions. */
 export async function openMemories(agents: readonly RegisteredAgent[], storeUrl: string): Promise<OpenMemories> {
   return openMemoriesNamed(
     new Set(agents.flatMap(({ agent, memory }) => (memory ? [] : [agent.config.memory_store_type]))),
@@ -35,7 +35,7 @@ export async function openMemoriesNamed(wanted: ReadonlySet<string>, storeUrl: s
   return { named: (type) => open.get(type), all: [...open.values()], close };
 }
 
-/** The file with the full-text memories of a store. Undefined if the memories are not in a file. */
+/** Returns the file with the full-text memories of a store. Returns undefined if no file has them. */
 export function memoryFileOf(storeUrl: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);
   if (scheme === "sqlite") return `${place}.memory`;

@@ -8,7 +8,7 @@ export interface OpenModel {
   readonly model: Model;
   readonly description: string;
   readonly simulated: boolean;
-  /** The address and key of the model, for programs that call the model themselves. */
+  /** The address and key of the model, for child processes that call the model. */
   readonly api: {
     readonly apiKey: string;
     readonly authToken?: string | undefined;
@@ -17,18 +17,18 @@ export interface OpenModel {
   close(): Promise<void>;
 }
 
-/** Opens Claude if there is a key or another address, otherwise the simulator in this process. */
+/** Opens Claude if a key or an address is set. If not, opens the simulator. */
 export async function openModel(
   config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
     readonly anthropicAuthToken?: string | undefined;
     readonly silenceMs?: number | undefined;
-    /** The delay between the pieces of a simulated answer, so that it looks typed. */
+    /** The delay between the pieces of a simulated answer, in milliseconds. */
     readonly demoDelayMs?: number;
-    /** Whether the simulation was requested explicitly. */
+    /** True if the operator requested the simulation. */
     readonly simulates?: boolean | undefined;
-    /** The address of a simulator that several processes share, instead of one in this process. */
+    /** The address of a simulator that several processes share. Default: a simulator in this process. */
     readonly simulatorUrl?: string | undefined;
-    /** Why a missing key is an error if `simulates` is not set, as the end of a sentence. */
+    /** The reason why a missing key is an error, as the end of a sentence. Undefined if a missing key is allowed. */
     readonly needsRealBecause?: string | undefined;
   },
 ): Promise<OpenModel> {
@@ -55,13 +55,13 @@ export async function openModel(
   if (config.simulates && config.simulatorUrl !== undefined)
     return simulation(config.simulatorUrl, { description: "a shared simulation (SKEIN_MODEL)", silence });
   const { createSimulator } = await import("@skein/simulator");
-  // The simulator does not keep the process alive: a program that forgets to close its agent ends, as with a real model.
+  // The simulator does not keep the process alive, so a program ends even if it forgets to close its agent.
   const simulator = await createSimulator({ demoDelayMs: config.demoDelayMs ?? 0, keepsProcess: false });
   const description = config.simulates ? "a simulation (SKEIN_MODEL)" : "a simulation (no ANTHROPIC_API_KEY is set)";
   return { ...simulation(simulator.url, { description, silence }), close: () => simulator.close() };
 }
 
-/** A simulator as the model. Its answers are marked and cost nothing, in whichever process it is. */
+/** Makes a model from the address of a simulator. Its answers are marked as simulated and cost nothing. */
 function simulation(
   baseUrl: string,
   { description, silence }: { readonly description: string; readonly silence: { readonly silenceMs?: number } },
@@ -75,7 +75,7 @@ function simulation(
   };
 }
 
-/** Rejects an invalid address before anything is opened. */
+/** Rejects an invalid address. */
 export function checkModelAddress(baseUrl: string | undefined): void {
   if (baseUrl === undefined || /^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) return;
   throw new KnownError("invalid", "The model's address (baseUrl, ANTHROPIC_BASE_URL) is not an http or https address.");

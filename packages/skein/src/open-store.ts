@@ -12,14 +12,14 @@ export interface OpenStoreOptions {
   /** The clock for the times of events. */
   readonly now?: () => number;
   /**
-   * Where large texts of new events are stored. Without it, they stay in the store, and files with large texts of earlier
-   * events are read from `SKEIN_FILES`.
+   * The storage for large texts of new events. Without it, new large texts stay in the store, and earlier large texts are read from
+   * `SKEIN_FILES`.
    */
   readonly files?: FileStore | undefined;
   readonly report?: (error: unknown) => void;
 }
 
-/** Opens a store by its address. The code of each kind of store is loaded when it is used. */
+/** Opens a store by its address. Loads only the code for this kind of store. */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<Store> {
   const { now = Date.now, files, report } = options;
   return keepLargeTexts({ store: await openPlainStore(url, now), files, readFrom: configuredFiles, report });
@@ -64,7 +64,7 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
   }
 }
 
-/** Creates the folder of a store, but not its parents: a typo in an address must not leave a tree of folders. */
+/** Creates the folder of a store, but not its parents, because a wrong address must not make a tree of folders. */
 function makeStoreFolder(folder: string, url: string): void {
   const parent = dirname(folder);
   if (!existsSync(folder) && !existsSync(parent))
@@ -75,7 +75,7 @@ function makeStoreFolder(folder: string, url: string): void {
   makeFolder(folder);
 }
 
-/** Adds the path to a store's error, which does not name the file. */
+/** Adds the path of the file to a store's error. */
 async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
   try {
     return await open(path);
@@ -85,7 +85,7 @@ async function named(path: string, open: (path: string) => Store | Promise<Store
   }
 }
 
-/** The error if PostgreSQL rejects the user, the password or the database, or if the user may not create tables. */
+/** Returns the error if PostgreSQL rejects the user, the password or the database. Also returns it if the user may not create tables. */
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;

@@ -1,7 +1,9 @@
 import { createRequire } from "node:module";
 import { KnownError } from "@skein/protocol";
 
-/** Parts that users install only if they need them. `need` begins the sentence about a missing package; `name` is the package. */
+/**
+ * Parts that users install only if they need them. `name` is the package, and `need` is the first half of the error for a missing package.
+ */
 const PARTS = {
   postgres: { need: "PostgreSQL stores need", name: "pg" },
   redis: { need: "A Redis bus needs", name: "@redis/client" },
@@ -23,18 +25,18 @@ const PARTS = {
 
 export type OptionalPart = keyof typeof PARTS;
 
-/** The package of a part. */
+/** Returns the package of a part. */
 export function packageOf(part: OptionalPart): string {
   return PARTS[part].name;
 }
 
-/** What to install for a part, in one sentence. */
+/** Returns a sentence that says what to install for a part. */
 export function whatToInstall(part: OptionalPart): string {
   const { need, name, ...more } = PARTS[part];
   return `${need} the package ${name}: npm install ${"install" in more ? more.install : name}`;
 }
 
-/** Whether the package of a part is installed here. */
+/** Tells whether the package of a part is installed. */
 export function hasPart(part: OptionalPart): boolean {
   try {
     createRequire(import.meta.url).resolve(packageOf(part));
@@ -45,7 +47,7 @@ export function hasPart(part: OptionalPart): boolean {
 }
 
 /**
- * Every optional part of the library, loaded when it is used. No other file may import one (a linter rule). Reasons:
+ * Loads each optional part when it is used. A linter rule forbids other files to import an optional part. Reasons:
  * decision 094.
  */
 export const loadPart = {
@@ -64,7 +66,7 @@ export const loadPart = {
   adoption: () => optionalPart("history", () => import("./adoption.ts")),
 };
 
-/** Loads a part. If its package is not installed, the error is a `not_installed` that says what to install. */
+/** Loads a part. If its package is missing, throws `not_installed` with the command to install it. */
 export async function optionalPart<Loaded>(part: OptionalPart, load: () => Promise<Loaded>): Promise<Loaded> {
   try {
     return await load();
@@ -74,7 +76,9 @@ export async function optionalPart<Loaded>(part: OptionalPart, load: () => Promi
   }
 }
 
-/** Node's error names the package in quotes. Any other missing module is a bug, and its error is not changed. */
+/**
+ * Tells whether an error means that this package is missing. Node's error has the package in quotes. A different missing module is a bug.
+ */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return code === "ERR_MODULE_NOT_FOUND" && String(message).includes(`'${name}'`);

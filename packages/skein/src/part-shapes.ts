@@ -2,7 +2,7 @@ import type { AgentMemory, FileStore, Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { AgentOptions } from "./agent-interface.ts";
 
-/** The methods of each port. The compiler reports a missing one. */
+/** The methods of each port. The compiler reports a method that is missing here. */
 const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type" | "forget">, true>> = {
   retrieve: true,
   update: true,
@@ -52,7 +52,7 @@ const RECORDS: Readonly<Record<keyof Store["records"], true>> = {
   delete: true,
 };
 
-/** Rejects a custom memory, store or file store that lacks a method, before a run fails because of it. */
+/** Rejects a custom memory, store or file store that lacks a method. */
 export function checkPartShapes({ memory, store, files, memory_store_type }: AgentOptions): void {
   if (memory !== undefined) {
     checkMethods("memory", memory, MEMORY);

@@ -3,15 +3,15 @@ import { parse } from "jsonriver";
 
 type JsonValue = Parameters<NonNullable<NonNullable<Parameters<typeof parse>[1]>["completeCallback"]>>[0];
 
-/** A value that is still being written: every field may be missing, and the last text may be cut. */
+/** An unfinished value. Every field may be missing, and the last text may be incomplete. */
 export type Partially<Value> = Value extends object ? { readonly [Key in keyof Value]?: Partially<Value[Key]> } : Value;
 
 /**
- * The text of a step while it is generated. For an agent with an `output`, `partial` is the answer so far, unchecked.
+ * A draft. For an agent with an `output`, `partial` is the answer so far, which is not checked.
  */
 export type PartialDraft<Output> = Draft & { readonly partial?: Partially<Output> };
 
-/** Adds the partial value of the answer's JSON to each draft of text. */
+/** Adds `partial`, the answer so far, to each draft of text. */
 export function createPartialOutputs(): (draft: Draft) => Promise<PartialDraft<unknown>> {
   let message = "";
   let reader = createPartialReader();
@@ -25,7 +25,10 @@ export function createPartialOutputs(): (draft: Draft) => Promise<PartialDraft<u
   };
 }
 
-/** Reads an object piece by piece. Each result is a separate value, which later pieces do not change; undefined before the first `{`. */
+/**
+ * Reads a JSON object piece by piece, and returns the object so far. Later pieces do not change earlier results. Before the first `{`, the
+ * result is undefined.
+ */
 function createPartialReader(): (piece: string) => Promise<object | undefined> {
   const pieces: string[] = [];
   let wake = (): void => {};
@@ -70,7 +73,7 @@ function createPartialReader(): (piece: string) => Promise<object | undefined> {
   };
 }
 
-/** A copy of a value that grows at its end. Finished parts are shared with the previous copy. */
+/** Copies a value that grows at its end. The new copy shares finished parts with the previous copy. */
 function snapshot(value: JsonValue, before: JsonValue | undefined): JsonValue {
   if (Array.isArray(value)) {
     const known = Array.isArray(before) ? before : [];

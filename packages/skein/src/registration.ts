@@ -16,7 +16,7 @@ import type { RegisteredAgent } from "./host.ts";
 import { refuseUnknown } from "./known-options.ts";
 import { checkPartShapes } from "./part-shapes.ts";
 
-/** The registrations of each agent: its own first, then those of its subagents. */
+/** The registrations of each agent and its subagents. The agent is the first in its list. */
 const parts = new WeakMap<Agent, readonly RegisteredAgent[]>();
 const optionsOf = new WeakMap<Agent, AgentOptions>();
 
@@ -25,7 +25,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
   optionsOf.set(agent, options);
 }
 
-/** The options that concern a whole process. On a server, the operator uses this setting instead of the option. */
+/** Options that are valid for the whole process. Each has the setting that replaces it on a server. */
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
@@ -37,7 +37,7 @@ const PROCESS_OPTIONS = {
 } satisfies Partial<Record<keyof AgentOptions, string>>;
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 
-/** Rejects an agent of a server with its own store, files or model: a server has one of each for all agents. */
+/** Rejects an agent with a store, files or a model if a server runs it, because the server sets these for all agents. */
 export function refuseProcessOptions(agent: Agent): void {
   const options = optionsOf.get(agent) ?? {};
   for (const name of PROCESS_OPTION_NAMES)
@@ -49,7 +49,7 @@ export function refuseProcessOptions(agent: Agent): void {
   for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
 }
 
-/** Rejects a subagent with another store, files or model than its caller: both run in one process. */
+/** Rejects a subagent if its store, files or model differ from its caller's, because both run in the same process. */
 function refuseOtherProcess(options: AgentOptions): void {
   for (const subagent of options.subagents ?? [])
     for (const name of PROCESS_OPTION_NAMES) {
@@ -62,12 +62,15 @@ function refuseOtherProcess(options: AgentOptions): void {
     }
 }
 
-/** The registrations of an agent and its subagents, for a process that serves them. */
+/** Returns the registrations of an agent and its subagents. */
 export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
   return parts.get(agent) ?? [];
 }
 
-/** Makes the registrations from options: the agent first, then its subagents and theirs. Throws `invalid` for wrong options. */
+/**
+ * Makes the registrations of the agent with these options and of all its subagents. The agent is the first. Throws `invalid` for wrong
+ * options.
+ */
 export function registrations(options: AgentOptions): readonly [RegisteredAgent, ...RegisteredAgent[]] {
   const own = registration(options);
   const others = new Set((options.subagents ?? []).flatMap(registrationsOf));
@@ -77,7 +80,7 @@ export function registrations(options: AgentOptions): readonly [RegisteredAgent,
   return all;
 }
 
-/** The options that are not part of an agent's configuration. */
+/** Options that are not fields of an agent's configuration. */
 const OWN_OPTIONS = [
   "tools",
   "subagents",
@@ -140,14 +143,14 @@ function registration(options: AgentOptions): RegisteredAgent {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
     status: "active",
-    // A custom memory has its own type name.
+    // A custom memory decides its type name.
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, hooks, output: check, memory };
 }
 
 /**
- * Checks the types of parts, for callers without TypeScript. Otherwise a wrong part would cause an error only later, in
+ * Checks the types of options, for callers without TypeScript. Without this check, a wrong option would cause an error only later, in
  * other code.
  */
 function checkParts({ tools = [], subagents = [], skills = [], validate, hooks = {} }: AgentOptions): void {
@@ -183,7 +186,7 @@ function refuseNamesakes(agents: readonly RegisteredAgent[]): void {
   );
 }
 
-/** An agent as a tool of another. A call creates a separate session, which the caller awaits. */
+/** Makes a tool that calls a subagent. A call creates a separate session, and the caller waits for its answer. */
 function asTool(agent: Agent): Tool {
   const description = parts.get(agent)?.[0]?.agent.config.description;
   return defineTool({

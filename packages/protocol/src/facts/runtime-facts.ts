@@ -58,8 +58,8 @@ export const runtimeFacts = {
     /** The path of a subagent's transcript. Null for the main transcript of the session. */
     subpath: z.string().nullable(),
     /**
-     * Lines of an adopted file that `JSON.stringify` does not reproduce exactly. If `is_entry` is true, the line is the entry at `at`. If
-     * not, the line is incomplete or empty, and is before this entry.
+     * Lines of an adopted file that `JSON.stringify` does not reproduce exactly. If `is_entry` is true, the line is
+     * the entry at `at`. If not, the line is incomplete or empty, and comes before this entry.
      */
     odd_lines: z.array(z.object({ at: Count, text: z.string(), is_entry: z.boolean() })).optional(),
   }),

@@ -13,21 +13,20 @@ export interface ServerWalls {
    * mode `preferred`, and throws for the mode `required`.
    */
   open(mode: SandboxMode): Promise<ClaudeWalls | undefined>;
-  /** Why there is no sandbox on this machine; undefined if there is one. */
+  /** Returns why this machine has no sandbox. Returns undefined if it has a sandbox. */
   problem(): Promise<string | undefined>;
   /**
-   * Copies a working folder, for a fork. The copy is made inside the sandbox: a symbolic link in the session's folder must not
-   * make the server read other files.
+   * Copies a working folder for a fork, inside the sandbox. So a symbolic link in the folder cannot make the server read other files.
    */
   copyFolder(from: string, to: string): Promise<void>;
-  /** Forwards model calls. Also used without a sandbox, for models with a key of their own. */
+  /** Forwards model calls. Models with a separate key use the broker even without a sandbox. */
   readonly broker: ModelBroker;
   close(): Promise<void>;
 }
 
 interface WallsDeps {
   readonly api: { readonly headers: Readonly<Record<string, string>>; readonly baseUrl: string | undefined };
-  /** The addresses that may be called besides public ones. */
+  /** Addresses that may be called in addition to public addresses. */
   readonly places: NonNullable<ClaudeWalls["places"]>;
 }
 
@@ -74,7 +73,7 @@ export function createServerWalls(
           { path: to, access: "write" },
         ],
       });
-      // Without a reader, a long list of errors would block the program.
+      // The output is read, because a long list of errors would block the program without a reader.
       for (const stream of [copy.stdout, copy.stderr]) stream.resume();
       const { code } = await copy.ended;
       if (code !== 0)

@@ -32,28 +32,28 @@ import { hookSecret } from "./hook-secret.ts";
 
 export interface ClaudeDeps {
   readonly dataDir: string;
-  /** Files and folders of the store and of generated files. They may be outside `dataDir`. */
+  /** Files and folders of the store and of generated files, which may be outside `dataDir`. */
   readonly storePlaces: readonly string[];
   readonly records: Records;
   /** What the operator has allowed. */
   readonly settings: ClaudeSettings;
-  /** The rules of keys, and whether their sessions run in a sandbox. */
+  /** The rules for each key, including the mode of the sandbox. */
   readonly rules: ServerPolicy;
-  /** Called for a session that the operator's rules do not allow to run Claude Code. */
+  /** Called for a session if the operator's rules do not allow it to run Claude Code. */
   readonly refused?: ClaudeCodeDeps["refused"];
-  /** Addresses that are not public but that hooks and MCP servers may have. */
+  /** Addresses of hooks and MCP servers that are allowed in addition to public addresses. */
   readonly allowedAddresses: readonly string[];
   /** The address and key of the model, for child processes. */
   readonly api: OpenModel["api"];
-  /** Whether the model at `api` is the built-in simulation. */
+  /** True if the model at `api` is the built-in simulation. */
   readonly simulated: boolean;
-  /** How models that have an address of their own are reached. */
+  /** Returns how Claude Code reaches a model with a separate address. */
   readonly reach: OwnModels["reach"];
   /** The token of a subscription, which Claude Code uses instead of the key. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
 
-/** Claude Code in this process: the runtime of its sessions, and the gate that checks requests. */
+/** Claude Code in this process, with its runtime and its gate. */
 export interface Claude {
   readonly runtimes: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
   readonly gate: ClaudeGate;
@@ -71,7 +71,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
   let runtime: ClaudeCode | undefined;
   let proxy: Promise<GuardedProxy> | undefined;
   let stopSweeping = (): void => {};
-  // While Claude Code is missing, each request looks for it again: it may have been installed.
+  // If Claude Code is missing, every request looks for it again, because it may be installed later.
   let problem: string | undefined = "";
   const folder = (tenant: string, name: string): string => {
     const path = join(dataDir, "claude", tenant, name);
@@ -82,10 +82,10 @@ export function createClaude(deps: ClaudeDeps): Claude {
   const places = placesWith(allowedAddresses);
   const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
   const walls = createServerWalls(settings, { api: model, places });
-  // Every session has its own folders: it must not see those of other sessions.
+  // Every session has separate folders, because it must not see files of other sessions.
   const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
   const removeFolders = async ({ tenant, sessionId }: SessionPlace): Promise<void> => {
-    // Temporary files of a session that has no sandbox.
+    // A session without a sandbox has temporary files in this folder.
     removeSessionFiles(join(dataDir, "claude", tenant, "config", "tmp"), sessionId);
     for (const name of ["work", "config"]) await removeFolder(join(dataDir, "claude", tenant, name, sessionId));
   };
@@ -100,7 +100,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
     rules,
   });
 
-  /** Why a key may not run Claude Code, as a sentence that says what to do. */
+  /** Returns a sentence that says why a key may not run Claude Code, and what to do. */
   async function refusal({ name, tenant, scopes }: Principal): Promise<string | undefined> {
     const sandbox = await rules.sandbox({ name, tenant });
     const sandboxProblem = sandbox.mode === "required" ? await walls.problem() : undefined;
@@ -110,7 +110,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
       : `Claude Code is off for this key: a sandbox is required, because ${sandbox.because}. ${sandboxProblem}`;
   }
 
-  /** Throws an error if Claude Code cannot use a model that the options name. */
+  /** Throws if Claude Code cannot use a model in the options. */
   async function checkModels(options: Partial<ClaudeOptions>, tenant: string): Promise<void> {
     await Promise.all(namedModels(options).map((model) => reach(tenant, model)));
   }
@@ -194,11 +194,11 @@ function openedNames(settings: ClaudeSettings, isAdmin: boolean): OpenedNames {
   };
 }
 
-/** Making an offer starts a process, so an offer is cached for this time. */
+/** An offer is cached for this time, because making an offer starts a process. */
 const OFFER_MS = 60_000;
 const MOST_OFFERS = 50;
 
-/** Caches offers, and shares one between concurrent requests. */
+/** Caches offers. Concurrent requests share the same offer. */
 function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Promise<Offer> {
   const known = new Map<string, { readonly at: number; readonly offer: Promise<unknown> }>();
   return async <Offer>(key: string, ask: () => Promise<Offer>) => {
@@ -207,7 +207,7 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
     const offer = ask();
     known.delete(key);
     known.set(key, { at: Date.now(), offer });
-    // Failures are not cached.
+    // A failed offer is removed from the cache.
     offer.catch(() => known.delete(key));
     for (const oldest of known.keys()) {
       if (known.size <= MOST_OFFERS) break;
@@ -217,7 +217,10 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
   };
 }
 
-/** The environment variable with the credential of a process. If Claude Code had several, it would ask which one to use. */
+/**
+ * Returns the environment variables with the address and exactly one credential. With several credentials, Claude Code would ask which of
+ * them it must use.
+ */
 function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const { baseUrl } = oauth ?? api;
   const address = baseUrl === undefined ? {} : { ANTHROPIC_BASE_URL: baseUrl };
@@ -227,7 +230,7 @@ function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonl
     : { ...address, ANTHROPIC_AUTH_TOKEN: api.authToken };
 }
 
-/** The same credential as headers, for calls that are made on behalf of a process. */
+/** Returns the same credential as headers, for calls that Skein forwards for a process. */
 function headersOf({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const token = oauth?.token ?? api.authToken;
   return token === undefined ? { "x-api-key": api.apiKey } : { authorization: `Bearer ${token}` };
@@ -240,10 +243,10 @@ function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCode
     maxIdle: idle,
     maxAhead: ahead,
     idleMs: idleMinutes * 60_000,
-    // Claude Code gets half of the memory. The other half is for this server, its store, and the commands that sessions run.
+    // Claude Code gets half of the memory. The rest is for this server, its store and the commands of sessions.
     maxMemoryBytes: memoryMb === undefined ? Math.floor(totalmem() / 2) : memoryMb * 1024 * 1024,
   };
 }
 
-/** The address that Claude Code uses by default. */
+/** The default address of Claude Code. */
 const MODEL = "https://api.anthropic.com";

@@ -310,7 +310,7 @@ export const responses: readonly Line[] = [
       "McpServerStatus.name: str",
       'McpServerStatus.status: "connected" | "failed"',
       "McpServerStatus.error: str | None = None",
-    ].map((what) => tested(what, FRAMES, "init has the session's own id and lists of names")),
+    ].map((what) => tested(what, FRAMES, "init has the session's id and lists of names")),
   ]),
   ...section("MessageEvent", [
     ...said("StreamEvent", [['event: "message"', "event", "string", { seen: ["message"] }]]),

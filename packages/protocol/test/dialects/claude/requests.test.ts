@@ -157,7 +157,7 @@ describe.each([
   ["ResumeRequest", ResumeRequest],
   ["ForkRequest", ForkRequest],
 ])("%s", (_, request) => {
-  test("a fork has no defaults for missing fields, because it inherits them", () => {
+  test("missing fields get no defaults, because they are inherited", () => {
     expect(request.parse({ prompt: "More." })).toEqual({ prompt: "More.", stop_on_disconnect: false });
   });
 
