@@ -6,7 +6,7 @@ import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
-/** The state of a session. The run has its outcome. */
+/** The current state of a session. The outcome is a field of the last run. */
 export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 

@@ -32,7 +32,7 @@ const leaving = { stop_on_disconnect: z.boolean().default(false) };
  */
 const busy = { when_running: z.enum(["reject", "queue", "replace"]).nullish() };
 
-/** Keys have only these characters because queries contain pairs `key:value`. */
+/** Keys have only these characters, so that a list can be filtered by `key:value`. */
 const Metadata = z.record(
   z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, "Expected letters, digits, _, . or -."),
   z.unknown(),
@@ -152,7 +152,7 @@ export const ClaudeSocketMessage = z.discriminatedUnion("type", [
     .strictObject({
       type: z.literal("prompt"),
       ...QueryRequest.shape,
-      /** The specification has `content`. The original system has `prompt`. */
+      /** The specification has `content`. The system that the specification describes has `prompt`. */
       prompt: Prompt.optional(),
       content: Prompt.optional(),
     })
