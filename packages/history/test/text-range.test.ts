@@ -6,7 +6,7 @@ import { textRangeOf, type TextRange } from "../src/sources/claude-code/search/t
 import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
 import { createDataDirectory } from "./data-directory.ts";
 
-/** The part of a line that may have text. */
+/** Returns the part of a line that may contain text. */
 function rangeIn(line: string): string {
   const bytes = Buffer.from(`before\n${line}\nafter`);
   const range: TextRange = { from: 0, until: 0 };
@@ -109,7 +109,7 @@ test.each<[name: string, line: object, has: readonly string[], lacks: readonly s
   for (const word of lacks) expect(range).not.toContain(word);
 });
 
-test("a line that is cut off is searched as a whole", () => {
+test("an incomplete line is searched as a whole", () => {
   const torn = '{"parentUuid":"p","type":"user","message":{"role":"user","content":"hel';
   expect(rangeIn(torn)).toBe(torn);
 });

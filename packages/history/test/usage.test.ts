@@ -14,7 +14,7 @@ const usage = (input: number, output: number, more: Fields = {}): Fields => ({
 });
 
 describe("counting", () => {
-  test("usage counts an answer over several lines once, with the largest value of each counter", async () => {
+  test("usage counts an answer of several lines once, with the largest value of each counter", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const line = (counts: Fields): Fields => talk.answer("x", { requestId: "r", message: { id: "m", usage: counts } });
@@ -22,7 +22,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals).toMatchObject({ inputTokens: 100, outputTokens: 500, calls: 1 });
   });
 
-  test("usage counts copies in other files and directories once, for the earliest file", async () => {
+  test("if several files or directories have a call, usage counts it once, for the earliest file", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     const talk = conversation();
     const lines = [talk.user("q"), talk.answer("a")];
@@ -37,7 +37,7 @@ describe("counting", () => {
     ]);
   });
 
-  test("usage counts for the project that a list shows, also for relocated sessions and worktrees", async () => {
+  test("usage counts for the project in the list, even for relocated sessions and worktrees", async () => {
     const data = createDataDirectory();
     const talk = (start: string): readonly Fields[] => {
       const { user, answer } = conversation(start, { cwd: "/work/tree" });
@@ -65,7 +65,7 @@ describe("counting", () => {
   });
 
   test.each<[string, readonly Fields[], number]>([
-    ["the same message id with another request id is another call", [{ requestId: "r1" }, { requestId: "r2" }], 2],
+    ["two request ids of one message id are two calls", [{ requestId: "r1" }, { requestId: "r2" }], 2],
     [
       "a call without a request id is counted by its message id",
       [{ requestId: undefined }, { requestId: undefined }],
@@ -86,7 +86,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(expected);
   });
 
-  test("usage includes subagents of every layout and lines of the type progress, but not the results that repeat them", async () => {
+  test("usage includes subagents and progress lines, but not the results that repeat their tokens", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const inline = {
@@ -130,7 +130,7 @@ describe("counting", () => {
     expect(report.byModel.find(({ model }) => model === "deepseek-v9")).toMatchObject({ isPriced: false, costUsd: 0 });
   });
 
-  test("one-hour cache writes, fast mode and searches have their own price", async () => {
+  test("one-hour cache writes, fast mode and searches have special prices", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const split = { ephemeral_5m_input_tokens: 0, ephemeral_1h_input_tokens: million };
@@ -151,7 +151,7 @@ describe("counting", () => {
     });
   });
 
-  test("a call costs what its model cost on the day of the call", async () => {
+  test("a call has the price of its model on the day of the call", async () => {
     const data = createDataDirectory();
     const call = (id: string, timestamp: string): Fields =>
       conversation().answer("x", {
@@ -164,7 +164,7 @@ describe("counting", () => {
     expect(byDay.map(({ costUsd }) => costUsd)).toEqual([0.5, 0.4]);
   });
 
-  test("counters in the input of a tool are not counted if the answer has no counters", async () => {
+  test("usage ignores counters in the input of a tool, even if the answer has no counters", async () => {
     const data = createDataDirectory();
     const input = { usage: { input_tokens: 5, output_tokens: 5 } };
     const message = { usage: undefined };
@@ -172,7 +172,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals.calls).toBe(0);
   });
 
-  test("subagents of a session with an empty file belong to the project that their lines name", async () => {
+  test("if the file of a session is empty, its subagents belong to the project in their lines", async () => {
     const data = createDataDirectory();
     data.write(`projects/-work-app/${sessionId(1)}.jsonl`, "");
     const side = conversation(undefined, { sessionId: sessionId(1), isSidechain: true });
@@ -183,7 +183,7 @@ describe("counting", () => {
     expect(bySession).toMatchObject([{ sessionId: sessionId(1), projectPath: "/work/app", calls: 2 }]);
   });
 
-  test("the report has Claude Code's own total of a session in addition to Skein's", async () => {
+  test("the report has the total of Claude Code beside the total of Skein", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [
       conversation().answer("x"),
@@ -193,7 +193,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).bySession[0]?.costStateUsd).toBe(2.5);
   });
 
-  test("records that are glued into one line count, and a last line that is cut off does not", async () => {
+  test("several records in one line count, and an incomplete last line does not count", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const [one, two, three] = [talk.answer("1"), talk.answer("2"), talk.answer("3")];
@@ -211,20 +211,20 @@ describe("broken lines", () => {
   const searched = JSON.stringify(talk.user("results", { toolUseResult: { searchCount: 3 } }));
   const state = JSON.stringify({ type: "cost-state", sessionId: sessionId(1), totalCostUSD: 7 });
   const moved = JSON.stringify({ type: "relocated", sessionId: sessionId(1), relocatedCwd: "/work/moved" });
-  // The answer is cut in its content, so that its usage is missing.
+  // This is an answer without its end, so its usage is missing.
   const piece = one?.slice(0, one.indexOf('"content"'));
 
   test.each([
-    ["only one line, which has two records", [`${one}${two}`], [one, two]],
+    ["two records in the only line", [`${one}${two}`], [one, two]],
     [
       "a count of searches and a total cost, each after an answer in the same line",
       [`${one}${searched}`, `${two}${state}`],
       [one, searched, two, state],
     ],
     ["a new project after an answer, in the same line", [one, `${two}${moved}`], [one, two, moved]],
-    ["an answer after another answer that was cut off, in the same line", [one, `${piece}${three}`], [one, three]],
+    ["an answer after an incomplete answer in one line", [one, `${piece}${three}`], [one, three]],
     ["an answer after NUL bytes in place of data that was never written", [`\0\0${one}`], [one]],
-  ])("a broken line counts like the records in it: %s", async (_, damaged, mended) => {
+  ])("a broken line counts as its records would in separate lines: %s", async (_, damaged, mended) => {
     const report = async (lines: readonly (string | undefined)[]): Promise<object> => {
       const data = createDataDirectory();
       data.write(`projects/-work-app/${sessionId(1)}.jsonl`, `${lines.join("\n")}\n`);
@@ -236,7 +236,7 @@ describe("broken lines", () => {
 });
 
 describe("grouping", () => {
-  test("days follow the time zone, and every grouping adds up to the totals", async () => {
+  test("days depend on the time zone, and every grouping adds up to the totals", async () => {
     const data = createDataDirectory();
     writeCorpus({ folder: data.root, files: 12, bytes: 1_500_000, seed: 3 });
     const report = await getUsage({ ...data.config, timeZone: "Pacific/Auckland" });
@@ -264,7 +264,7 @@ describe("grouping", () => {
     expect((await getUsage({ ...zone.config, timeZone: "Asia/Kathmandu" })).byDay[0]?.date).toBe("2026-11-02");
   });
 
-  test("weeks begin on Monday, and months follow the time zone", async () => {
+  test("weeks begin on Monday, and months depend on the time zone", async () => {
     const data = createDataDirectory();
     const times = ["2026-10-31T22:30", "2026-11-01T23:30", "2026-11-02T10:00", "2026-11-08T10:00", "2027-01-01T10:00"];
     data.session(
@@ -301,7 +301,7 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
-  test("a call exactly five hours after the start of a block belongs to the block, whatever the order of the calls is", async () => {
+  test("a call exactly five hours after the start of a block belongs to the block, in any order of calls", async () => {
     const data = createDataDirectory();
     const at = (time: string): Fields => conversation(time).answer("x");
     data.session(sessionId(1), [at("2026-11-01T15:00:00.000Z"), at("2026-11-01T10:20:00.000Z")]);
@@ -313,7 +313,7 @@ describe("grouping", () => {
     ]);
   });
 
-  test("a day, a week and a month are split by model, and the parts add up to the whole", async () => {
+  test("days, weeks and months are split by model, and the parts add up to the total", async () => {
     const data = createDataDirectory();
     const answer = (id: string, model: string): Fields =>
       conversation("2026-11-01T10:00:00.000Z").answer("x", { message: { id, model } });
@@ -334,7 +334,7 @@ describe("grouping", () => {
     }
   });
 
-  test("the active block has a burn rate and a projection, also when the report comes from the index", async () => {
+  test("the active block has a burn rate and a projection, even if the report comes from the index", async () => {
     const data = createDataDirectory();
     const usage = { input_tokens: 600_000, output_tokens: 0 };
     const at = (time: string): Fields =>
@@ -364,7 +364,7 @@ describe("grouping", () => {
   });
 });
 
-/** The counting rule in its simplest form: parse everything, keep the largest counters, add up. */
+/** Counts in the simplest way: parses everything, keeps the largest counters, and adds them up. */
 function plainCount(root: string): { tokens: number; costMicros: number; calls: number } {
   const calls = new Map<string, Record<string, number> & { model?: never }>();
   const models = new Map<string, string>();
@@ -416,7 +416,7 @@ function plainCount(root: string): { tokens: number; costMicros: number; calls: 
   return { tokens, costMicros: microsOf(picos), calls: calls.size };
 }
 
-test("a second, independent count gives the same tokens and micro-dollars", async () => {
+test("usage gives the tokens and micro-dollars of a second, independent count", async () => {
   const data = createDataDirectory();
   writeCorpus({ folder: data.root, files: 30, bytes: 6_000_000, seed: 11 });
   const { totals } = await getUsage(data.config);
@@ -425,7 +425,7 @@ test("a second, independent count gives the same tokens and micro-dollars", asyn
   expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
 });
 
-test("usage is the same with and without an index: at the first call, at the second, and after lines were added", async () => {
+test("usage is equal with and without an index, at the first call, at the second call and after new lines", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
   const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>

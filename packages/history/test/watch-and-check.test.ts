@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { checkFormat, verify, watch, type WatchEvent } from "../src/index.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
-/** Collects events until there are enough of them. */
+/** Collects events until it has enough. */
 async function collect(
   config: { dataPath: string; cacheFolder: null },
   act: () => Promise<void> | void,
@@ -28,7 +28,7 @@ async function collect(
 }
 
 describe("watching", () => {
-  test("watch reports new lines when they are complete, within 200 ms, and no older lines", async () => {
+  test("watch reports only new and complete lines, within 200 ms", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     data.session(sessionId(1), [talk.user("old")]);
@@ -87,7 +87,7 @@ describe("watching", () => {
 });
 
 describe("checking", () => {
-  test("verify lists all damage with file and line, and the skipped files", async () => {
+  test("verify lists all damage with file and line, and all skipped files", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const good = data.session(sessionId(1), [talk.user("fine")]);
@@ -106,7 +106,7 @@ describe("checking", () => {
     expect(report.damage.some(({ path }) => path === good)).toBe(false);
   });
 
-  test("verify and checkFormat read only the sessions that a project or a time selects", async () => {
+  test("verify and checkFormat read only sessions of the selected project or time", async () => {
     const data = createDataDirectory();
     const there = conversation("2026-11-01T10:00:00.000Z", { cwd: "/work/there" });
     data.session(sessionId(1), [there.user("x"), { type: "odd" }], "-work-there");
@@ -121,7 +121,7 @@ describe("checking", () => {
     await expect(verify({ ...data.config, workspace: "/nowhere" })).rejects.toThrow("/nowhere");
   });
 
-  test("checkFormat counts and shows types that this version does not know", async () => {
+  test("checkFormat counts and shows unknown types", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [
@@ -166,7 +166,7 @@ test("every reading function works on a read-only data directory", async () => {
     console.log("done");
   `;
   const mount = `mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && exec "$0" --conditions=@skein/source --disable-warning=ExperimentalWarning --input-type=module -e "$3" "$1" "$2"`;
-  // Root mounts in a new namespace. Other users become root in a user namespace first.
+  // Root can mount in a new namespace. Another user must first become root in a user namespace.
   const isRoot = process.getuid?.() === 0;
   const args = [isRoot ? "-m" : "-rm", "sh", "-c", mount, process.execPath, data.root, data.cacheFolder, script];
   const run = spawnSync("unshare", args, { encoding: "utf8" });

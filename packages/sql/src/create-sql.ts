@@ -21,50 +21,50 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
   /**
-   * Claude Code's data directories, and the folders that `withSources` made for other agents. Default: Claude Code's default
-   * directories.
+   * Claude Code's data directories, and the folders that `withSources` made for other agents. Default: the usual
+   * directories of Claude Code.
    */
   readonly roots?: readonly string[];
   /**
-   * If true, Claude Code's tables are empty if there is no data directory. By default, a statement that uses one of them then
-   * fails. An export of all tables needs this.
+   * If true, Claude Code's tables are empty if no data directory exists, which an export of all tables needs. By
+   * default, a statement that uses one of the tables fails.
    */
   readonly emptyWithoutRoots?: boolean;
   /**
-   * The store with the platform's sessions, or a function that opens it when a statement needs it. Without a store, the tables
-   * of these sessions are empty. The store is not closed.
+   * The store with the platform's sessions, or a function that opens the store when a statement needs it. Without a
+   * store, the tables of these sessions are empty. Skein does not close the store.
    */
   readonly store?: Store | (() => Promise<Store | undefined>);
-  /** Skein's own folder for data about the files; `null` stores nothing. Never inside a data directory. */
+  /** The cache folder for data about the files, which must not be inside a data directory. `null` stores nothing. */
   readonly cacheFolder?: string | null;
-  /** How much memory DuckDB may use before it writes to its temporary folder. */
+  /** The memory that DuckDB may use before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
   /** Receives warnings that are not in the rows, for example that a source is unknown. */
   readonly onWarning?: (text: string) => void;
 }
 
-/** SQL over Claude Code's files and a store's sessions. Both are only read. */
+/** Answers SQL statements about Claude Code's files and a store's sessions, and changes neither. */
 export interface Sql {
   /** Runs statements, one after the other. Throws `SqlError` for a statement that DuckDB rejects. */
   run(sql: string): Promise<readonly SqlResult[]>;
   /**
-   * Like `run`, without holding the answer in memory: rows are returned in pieces. The next statement starts when the
-   * caller asks for the next answer.
+   * Runs statements like `run`, but returns rows in pieces and does not hold an answer in memory. The next statement
+   * starts when the caller asks for its answer.
    */
   stream(sql: string): AsyncGenerator<SqlStream & { readonly comment: string }>;
-  /** Prepares one statement and fills its tables, for callers that read the answer themselves. */
+  /** Prepares one statement and fills its tables, so that the caller can read the answer. */
   prepare(sql: string): Promise<DuckDBPreparedStatement>;
   /** Stops the running statement, which then fails. */
   interrupt(): void;
-  /** Every table with its columns and what they mean. */
+  /** Returns every table with its columns and their meanings. */
   tables(): Promise<readonly Table[]>;
-  /** The size of the transcripts that are read in place because the copy does not have their current content. */
+  /** Returns the size of the transcripts that are read in place, because the copy does not have their current content. */
   scannedBytes(): number;
   close(): void;
 }
 
-/** DuckDB's memory limit, unless the caller sets another. */
+/** The default memory limit of DuckDB. */
 const MEGABYTES = 205;
 
 export async function createSql(options: SqlOptions = {}): Promise<Sql> {
@@ -83,13 +83,13 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
   };
   const find = createFileFinder(library);
   try {
-    // The files are found now, while DuckDB is busy. The first query then only checks whether anything has changed.
+    // The files are found while DuckDB starts. So the first query only checks whether anything has changed.
     find();
   } catch {
-    // Errors are ignored here: the first query reports them.
+    // Errors are ignored here, because the first query reports them.
   }
   await started;
-  // The view of Claude Code's files gets a condition only if there are files of other agents, because a condition costs time.
+  // The view of Claude Code's files gets a condition only with files of other agents, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",
@@ -149,7 +149,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
 
 const statementsIn = (given: string): readonly string[] => statementsOf(given).filter((sql) => !isLoadOfAgentData(sql));
 
-/** Opens a store once, when a statement first needs it. */
+/** Returns a function that opens the store once, when a statement first needs it. */
 function storeOpener(store: Store | (() => Promise<Store | undefined>) | undefined): () => Promise<Store | undefined> {
   if (typeof store !== "function") return async () => store;
   let opened: Promise<Store | undefined> | undefined;

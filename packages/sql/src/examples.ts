@@ -1,4 +1,4 @@
-/** The example questions: one file each in `examples/`, with the question in its first line. */
+/** Reads the example questions. Each is a file in `examples/` with the question in its first line. */
 import { readFileSync, readdirSync } from "node:fs";
 import { basename } from "node:path";
 

@@ -4,13 +4,14 @@ import type { Sql } from "./create-sql.ts";
 import { literal } from "./database/quote.ts";
 
 export interface ExportTablesOptions {
-  /** Whether to replace existing files. */
+  /** True to replace existing files. */
   readonly force?: boolean;
 }
 
 /**
- * Writes every table: one Parquet file each into a folder, or all into one database if the target ends in `.duckdb`. Returns
- * the paths that were written. An existing file is only replaced with `force`, and a failed export changes no file.
+ * Writes all tables into one database if the target ends in `.duckdb`. For any other target, writes a Parquet file per
+ * table into a folder. Returns the written paths. Only `force` replaces existing files, and a failed export changes no
+ * file.
  */
 export async function exportTables(
   sql: Sql,
@@ -26,7 +27,7 @@ export async function exportTables(
   if (known !== undefined && !force)
     throw new Error(`${known} exists. Choose another ${isDatabase ? "file" : "folder"}, or replace it with --force.`);
   const made = isDatabase ? undefined : mkdirSync(folder, { recursive: true });
-  // The files are written under temporary names first, so that existing files stay until the new ones are complete.
+  // The files first get temporary names, so existing files stay until all new files are complete.
   const work = mkdtempSync(join(folder, ".skein-"));
   try {
     await (isDatabase ? writeDatabase(sql, join(work, basename(target)), tables) : writeParquet(sql, work, tables));

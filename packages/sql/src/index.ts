@@ -1,4 +1,4 @@
-/** `@skein/sql`: queries in SQL, over Claude Code's files and over the platform's sessions. */
+/** Exports `@skein/sql`, which answers SQL queries about Claude Code's files and the platform's sessions. */
 export { type BuildCopyOptions, buildCopy } from "./copy/build-copy.ts";
 export { copyStatus, removeCopy } from "./copy/copy-status.ts";
 export { type Sql, createSql } from "./create-sql.ts";

@@ -1,4 +1,4 @@
-/** Every source passes the contract. */
+/** Tests every source with the suite of the contract. */
 import { describeSource } from "./describe-source.ts";
 
 describeSource({ agent: "claude-code", lines: /^[0-9a-f-]{36}\.jsonl$/ });

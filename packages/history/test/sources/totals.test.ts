@@ -1,4 +1,4 @@
-/** Every agent's sessions, calls and tokens are counted by the agent's own rules. */
+/** Tests that the sessions, calls and tokens of every agent are counted by the rules of the agent. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -18,7 +18,7 @@ async function configOf(data: AgentData): Promise<LibraryConfig> {
 }
 
 describe.each(agentNames)("%s", (agent) => {
-  it("a source has the sessions that its agent wrote", async () => {
+  it("a source finds all sessions of its agent", async () => {
     const data = agentData(agent);
     const config = await configOf(data);
     const { data: listed } = await listSessions({ ...config, limit: Infinity });
@@ -77,7 +77,7 @@ describe.each(agentNames)("%s", (agent) => {
   });
 });
 
-/** The reasoning is a part of the output, and stays in the lines. */
+/** Adds up the reasoning in the lines. It is a part of the output, so reports do not contain it. */
 function reasoningIn(config: LibraryConfig): number {
   const calls = new Map<string, number>();
   for (const { path } of discover(config).files)

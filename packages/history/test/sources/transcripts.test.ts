@@ -1,4 +1,4 @@
-/** The readable form of each agent's sessions. A person compared the kept files with the agents' own data. */
+/** Tests the readable form of each agent's sessions. A person compared the snapshot files with the agents' data. */
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import {
@@ -15,7 +15,7 @@ const BEGUN = Date.now() - 60_000;
 
 afterEach(() => void vi.unstubAllEnvs());
 
-test.each(agentNames)("%s: every message, call and result is read, in order", async (agent) => {
+test.each(agentNames)("%s: every message, call and result is read in the right order", async (agent) => {
   const data = agentData(agent);
   if (agent === "claude-desktop") vi.stubEnv("CLAUDE_CONFIG_DIR", join(data.folder, "home", ".claude"));
   const cacheFolder = join(temporaryFolder(), "cache");
@@ -40,7 +40,7 @@ async function pageOf(id: string, config: LibraryConfig): Promise<string> {
 
 function linesOf(message: Message): readonly string[] {
   const { role, content, timestamp } = message;
-  // A line without a time has the time of its file, which this test wrote.
+  // A line without a time gets the time of its file, which is the time of this test run.
   const time = timestamp.getTime() < BEGUN ? timestamp.toISOString() : "time of the file";
   const model = "model" in message && message.model !== "" ? ` ${message.model}` : "";
   const head = `${time} ${role ?? String(message.raw["type"])}${model}${message.isCompacted ? " (before a compaction)" : message.isActive ? "" : " (not on the thread)"}`;

@@ -2,16 +2,22 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { MemoryLimit } from "../database/memory-limit.ts";
 import { SqlError } from "../sql-error.ts";
 
-/** Runs the statement of the caller, who may stop it. Skein's own statements are never stopped: they must not end in the middle. */
+/**
+ * Runs the statement of the caller, who may stop it. Statements that Skein adds are not stopped, because they must not
+ * end in the middle.
+ */
 export interface CallerStatement {
-  /** Resets the state for a new statement: it was not stopped, and the memory limit is the default. */
+  /** Prepares for a new statement, which is not stopped and has the default memory limit. */
   begin(): Promise<void>;
   /** Runs a part of the statement. Fails immediately if the statement was stopped before. */
   run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;
   stop(): void;
 }
 
-/** How often a stopped statement is interrupted again: DuckDB ignores an interrupt that comes just before it starts to work. */
+/**
+ * The time between interrupts of a stopped statement. DuckDB ignores an interrupt that comes just before it starts to
+ * work.
+ */
 const INTERRUPT_MS = 20;
 
 export function createCallerStatement(connection: DuckDBConnection, memory: MemoryLimit): CallerStatement {

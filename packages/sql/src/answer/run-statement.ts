@@ -13,18 +13,18 @@ export interface AnswerDeps {
   readonly memory: MemoryLimit;
 }
 
-/** The answer to one statement. Without columns if the statement has no answer. */
+/** The answer to one statement. It has no columns if the statement returns no rows. */
 export interface SqlResult {
   readonly columns: readonly Column[];
   readonly rows: readonly Row[];
 }
 
-/** How many times a query is tried if a file changes while it is read. */
+/** The number of attempts if a file changes while a query reads it. */
 export const ATTEMPTS = 3;
 
 /**
- * Runs a statement and holds its answer in memory. A query is run again if a file changed in the meantime: line numbers come
- * from counts that were made before the query. A statement that changes something runs once.
+ * Runs a statement and holds its answer in memory. If a file changed during a query, the query runs again, because line
+ * numbers come from earlier counts. A statement that changes something runs only once.
  */
 export async function runStatement({ preparer, caller, memory }: AnswerDeps, given: string): Promise<SqlResult> {
   await caller.begin();
@@ -41,8 +41,8 @@ export async function runStatement({ preparer, caller, memory }: AnswerDeps, giv
     const reader = await caller
       .run(sql, () => statement.runAndReadAll())
       .catch(async (error: unknown): Promise<undefined> => {
-        // The query is first tried again with counted rows: counting finds lines that are damaged or too long. Only after that
-        // is the memory limit raised.
+        // The query first runs again with counted rows, because counting finds damaged and long lines. If it fails
+        // again, the memory limit is raised.
         if (isQuery && !isCounted(files) && (isBadLine(error) || isOutOfMemory(error))) counted = true;
         else if (!(await hasChanged()) && !(await memory.raise(error))) throw failure(sql, error);
       });
@@ -51,7 +51,7 @@ export async function runStatement({ preparer, caller, memory }: AnswerDeps, giv
   }
 }
 
-/** Whether DuckDB's reader found a line that it cannot read, or that is longer than expected. */
+/** Returns true if DuckDB found a line that it cannot read, or that is longer than expected. */
 function isBadLine(error: unknown): boolean {
   return error instanceof Error && /JSON|maximum_object_size/.test(error.message);
 }

@@ -12,8 +12,8 @@ export interface SqlStream {
 }
 
 /**
- * Up to this many rows are held in memory before they are returned, so that the query can be run again. For longer answers, the
- * files are counted first.
+ * The largest number of rows that are held in memory before the first row is returned. Such a query can run again. For
+ * a longer answer, the files are counted first.
  */
 const SHORT_ROWS = 10_000;
 
@@ -25,7 +25,7 @@ export async function streamStatement(deps: AnswerDeps, given: string): Promise<
   return short ?? longAnswer(deps, given);
 }
 
-/** Rows that were returned cannot be taken back, so all files are counted before the first row. */
+/** Returns an answer of any length. It counts all files before the first row, because returned rows cannot be taken back. */
 async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
   const { connection, preparer, caller, memory } = deps;
   const { plan, files, statement, isQuery } = await preparer.prepare(given, { counted: true });
@@ -68,8 +68,8 @@ async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
 }
 
 /**
- * A short answer is held before it is returned. Then the files need not be counted first, and the query can be run again if a
- * file changes in the meantime. Undefined if the answer is longer, or if anything failed.
+ * Returns a short answer, which is held in memory first. So files need not be counted, and the query can run again if a
+ * file changes. Returns undefined if the answer is longer, or if anything failed.
  */
 async function shortAnswer(deps: AnswerDeps, given: string, attempt = 1): Promise<SqlStream | undefined> {
   const { connection, preparer, caller } = deps;

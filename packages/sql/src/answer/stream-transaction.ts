@@ -1,10 +1,10 @@
 /**
- * DuckDB's Node package ends a failed stream in the same way as a complete one. A transaction shows the difference,
- * because it is aborted after a failure. The error itself is found by running the statement again.
+ * Finds out whether a stream failed. DuckDB's Node package ends a failed stream like a complete stream, but a failure
+ * aborts the transaction. Running the statement again then gives the error.
  */
 import type { DuckDBConnection, DuckDBPreparedStatement } from "@duckdb/node-api";
 
-/** Throws the error of a stream that ended because of an error. `run` runs in the transaction of the stream. */
+/** Throws the error of a failed stream. `run` runs statements in the transaction of the stream. */
 export async function checkEnd(
   prepared: DuckDBPreparedStatement,
   run: (sql: string) => Promise<unknown>,
@@ -19,8 +19,8 @@ export async function checkEnd(
 }
 
 /**
- * A transaction around a stream. If the caller has begun a transaction, it is used unchanged, and the end of the stream is not
- * checked.
+ * A transaction around a stream. If the caller began a transaction, the stream uses it, and the end of the stream is
+ * not checked.
  */
 export interface StreamTransaction {
   check(prepared: DuckDBPreparedStatement): Promise<void>;
@@ -31,7 +31,7 @@ export async function beginStream(connection: DuckDBConnection): Promise<StreamT
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
   const transactionId = async (): Promise<string> =>
     String((await connection.runAndReadAll("SELECT txid_current()")).getRows()[0]);
-  // Outside of a transaction, each statement has its own transaction id.
+  // Outside of a transaction, each statement gets a new transaction id.
   const isCallers = (await transactionId()) === (await transactionId());
   if (isCallers) return { check: async () => {}, end: async () => {} };
   await run("BEGIN");

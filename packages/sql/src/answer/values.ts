@@ -13,15 +13,15 @@ import {
 
 export interface Column {
   readonly name: string;
-  /** DuckDB's name of the type: `VARCHAR`, `TIMESTAMP`, `JSON`. */
+  /** The type by DuckDB's name, such as `VARCHAR`, `TIMESTAMP` or `JSON`. */
   readonly type: string;
 }
 
-/** Texts, numbers, booleans and null; lists and structures; JSON columns as parsed values; times and intervals as text. */
+/** A value of an answer. JSON columns are parsed, and times and intervals are texts. */
 export type Value = string | number | boolean | null | readonly Value[] | { readonly [key: string]: Value };
 export type Row = readonly Value[];
 
-/** Whether a statement has rows as its answer, rather than a count of changed rows or nothing. */
+/** Returns true if a statement returns rows, and not only a count of changed rows. */
 export function hasAnswer({ returnType }: Pick<DuckDBResultReader, "returnType">): boolean {
   return returnType === ResultReturnType.QUERY_RESULT;
 }
@@ -39,7 +39,7 @@ export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
   return reader.getRows().map((row) => plainRow(row, types));
 }
 
-/** The types must be those of the result: the types of a chunk do not show which columns are JSON. */
+/** Converts a row. `types` must come from the result, because the types of a chunk do not show which columns are JSON. */
 export function plainRow(row: readonly DuckDBValue[], types: readonly DuckDBType[]): Row {
   return row.map((value, at) => plain(value, types[at] ?? ANY));
 }
@@ -48,7 +48,7 @@ export function plain(value: DuckDBValue, type: DuckDBType): Value {
   return PLAIN(value, type, PLAIN);
 }
 
-/** Also converts the values inside lists and structures. */
+/** Converts a value, with the values inside lists and structures. */
 const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
   if (value === null) return null;
   switch (type.typeId) {
@@ -67,10 +67,10 @@ const PLAIN: DuckDBValueConverter<Value> = (value, type, converter) => {
   }
 };
 
-/** How many decimal digits a JavaScript number keeps exactly, wherever the decimal point is. */
+/** The number of decimal digits that a JavaScript number always keeps exactly. */
 const EXACT_DIGITS = 15;
 
-/** A number that JavaScript cannot represent exactly becomes text. */
+/** Returns a number, or its text if JavaScript cannot represent the number exactly. */
 function exact(text: string): number | string {
   const number = Number(text);
   const digits = text.replaceAll(/[-.]/g, "").replace(/^0+/, "");

@@ -1,9 +1,9 @@
 /**
  * Makes the cached copy, or brings it up to date.
  *
- * A copy is never changed in place: readers have it open, and DuckDB allows either one process that writes or several
- * that read. So the next copy is a file that begins with a clone of the last one, reads only the files that are new or
- * have changed, and is renamed over the old copy when it is complete. One process builds at a time. Reasons: decision
+ * A copy is never changed in place, because readers have it open. DuckDB allows either one process that writes or
+ * several that read. So the next copy is a new file, which begins with a clone of the last copy and reads only new and
+ * changed files. When it is complete, it is renamed over the last copy. One process builds at a time. Reasons: decision
  * 079.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
@@ -22,29 +22,28 @@ import { type CopyPlace, copyPlace } from "./copy-place.ts";
 import { type NextCopy, openNextCopy } from "./next-copy.ts";
 
 export interface BuildCopyOptions {
-  /** Claude Code's data directories; the default ones if not given. */
+  /** Claude Code's data directories. Default: the usual directories. */
   readonly roots?: readonly string[];
-  /** Skein's cache folder. */
   readonly cacheFolder: string;
-  /** Begins with an empty copy instead of the last one. */
+  /** True to begin with an empty copy, without the rows of the last copy. */
   readonly afresh?: boolean;
 }
 
 type BuildCopyResult =
   | { readonly outcome: "built"; readonly file: string; readonly added: number; readonly removed: number }
   | { readonly outcome: "current"; readonly file: string }
-  /** Another build is running. */
+  /** Returned if another build is running. */
   | { readonly outcome: "busy" };
 
-/** DuckDB's memory limit while it builds. With less, DuckDB writes temporary files. The whole process uses about 750 MB. */
+/**
+ * DuckDB's memory limit during a build. With less memory, DuckDB writes temporary files. The whole process uses about
+ * 750 MB.
+ */
 const MEGABYTES = 600;
 const THREADS = 2;
-/**
- * Bytes of transcripts that are read in one batch. With half of this, there are twice as many commits, and the work takes a
- * fifth longer.
- */
+/** The bytes of transcripts in one batch. Half of this would double the commits and take a fifth longer. */
 const BATCH_BYTES = 48 * 2 ** 20;
-/** A file that changed this recently may change again without getting a new modification time. */
+/** The age up to which a file may change again and keep its modification time. */
 const YOUNG_MS = 1000;
 
 export async function buildCopy(options: BuildCopyOptions): Promise<BuildCopyResult> {
@@ -70,10 +69,9 @@ export async function buildCopy(options: BuildCopyOptions): Promise<BuildCopyRes
 interface Build {
   readonly library: LibraryConfig;
   readonly place: CopyPlace;
-  /** A folder for temporary files. */
   readonly folder: string;
   readonly nextFile: string;
-  /** The copy to start from, if any. */
+  /** The last copy, or null to begin with an empty copy. */
   readonly from: string | null;
 }
 
@@ -104,7 +102,10 @@ async function build({ library, place, folder, nextFile, from }: Build): Promise
   }
 }
 
-/** Paths whose rows must be removed from the next copy, and files whose rows must be added. A changed file is in both lists. */
+/**
+ * Finds paths whose rows must be removed from the next copy, and files whose rows must be added. A changed file is in
+ * both lists.
+ */
 function differences(
   { copied }: NextCopy,
   files: readonly DataFile[],
@@ -120,7 +121,10 @@ function differences(
   };
 }
 
-/** Paths of files that changed while they were read: the next copy may have both old and new rows of these files. */
+/**
+ * Returns the paths of files that changed while they were read. The next copy may have both old and new rows of these
+ * files.
+ */
 function changedSince(files: readonly DataFile[], now: readonly DataFile[]): readonly string[] {
   const later = new Map(now.map((file) => [file.path, file]));
   return files.filter((file) => !isSame(later.get(file.path), file)).map(({ path }) => path);
@@ -133,14 +137,17 @@ interface Addition {
   readonly files: readonly DataFile[];
 }
 
-/** Reads files in batches. Returns how many files were left out because they need too much memory; queries read these files in place. */
+/**
+ * Adds files in batches. Returns how many files it left out because they need too much memory. Queries read these files
+ * in place.
+ */
 async function addFiles({ connection, folder, next, files }: Addition): Promise<number> {
   const memory = createMemoryLimit(connection, MEGABYTES);
   let batch: readonly DataFile[] = [];
   const find = () => ({ files: batch, skipped: [] });
   const transcripts = createTranscripts({ connection, find, cacheFolder: null, copy: null, folder, memory });
   let leftOut = 0;
-  // This call has no files: it only makes the views of the scan. The next copy takes the columns of its tables from the views.
+  // This call reads no files. It makes the views of the scan, which give the next copy its columns.
   await transcripts.refresh();
   for (batch of batches(files)) {
     const shown = await transcripts.show(await transcripts.refresh(), {
@@ -161,7 +168,10 @@ interface Batch {
   readonly files: Files;
 }
 
-/** Adds the rows of some files. Files with very long lines get more memory. Returns false if that is not enough. */
+/**
+ * Adds the rows of some files. If the files have very long lines, it uses more memory. Returns false if the memory is
+ * not enough.
+ */
 async function addBatch({ connection, memory, next, files }: Batch): Promise<boolean> {
   await memory.reset();
   for (;;) {
@@ -192,7 +202,7 @@ function* batches(files: readonly DataFile[]): Generator<readonly DataFile[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Removes the files of builds that were killed. Only for the process that holds the lock. */
+/** Removes the files of killed builds. Call it only in the process that holds the lock. */
 function removeLeftovers({ folder, file }: CopyPlace): void {
   for (const name of readdirSync(folder))
     if (name.startsWith(`${basename(file)}.`) && name.includes(".next")) rmSync(join(folder, name), { force: true });

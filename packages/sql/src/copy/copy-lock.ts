@@ -1,10 +1,10 @@
 import { chmodSync } from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** The system's lock keeps other processes out, but not other builds in this process. */
+/** The copies that this process is building. The lock of the system keeps only other processes out. */
 const held = new Set<string>();
 
-/** Does the work while holding a lock. Returns undefined if someone else holds it. */
+/** Runs `work` while holding the lock. Returns undefined if another build holds the lock. */
 export async function withCopyLock<Result>(file: string, work: () => Promise<Result>): Promise<Result | undefined> {
   if (held.has(file)) return undefined;
   held.add(file);
@@ -21,7 +21,10 @@ export async function withCopyLock<Result>(file: string, work: () => Promise<Res
   }
 }
 
-/** Opens a database that only one process can have open. The system releases it when the process ends for any reason. */
+/**
+ * Opens the lock file as a database, which only one process can have open. The system closes it whenever the process
+ * ends.
+ */
 async function openLock(file: string): Promise<DuckDBInstance | undefined> {
   try {
     const instance = await DuckDBInstance.create(file);

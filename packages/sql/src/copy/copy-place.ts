@@ -1,8 +1,8 @@
 /**
- * The place of the cached copy of some data directories: one DuckDB file in Skein's cache folder, readable only by its
- * owner.
+ * Finds the file of the cached copy of some data directories. It is a DuckDB file in Skein's cache folder, which only
+ * its owner can read.
  *
- * Its name contains a hash of everything that a copy depends on, so that a copy of another version is another file.
+ * The file name contains a hash of everything that the copy depends on. So a copy of another version is another file.
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
@@ -11,16 +11,16 @@ import { PIECES, READ_PIECES } from "../tables/pieces.ts";
 
 export interface CopyPlace {
   readonly folder: string;
-  /** The copy. It is never changed, only replaced. */
+  /** The file of the copy. It is only replaced, and never changed. */
   readonly file: string;
-  /** The file that is locked while the next copy is built. */
+  /** The lock file of a build. */
   readonly lock: string;
 }
 
-/** Increase it when the copy changes in a way that the definitions of its tables do not show. */
+/** The version of the copy. Increase it after a change that the definitions of the tables do not show. */
 const VERSION = 8;
 
-/** The roots must be real paths, as `discover` returns them. */
+/** Returns the files of a copy. `roots` must be real paths, as `discover` returns them. */
 export function copyPlace(folder: string, roots: readonly string[]): CopyPlace {
   const tables = createHash("sha256").update(JSON.stringify([VERSION, PIECES, READ_PIECES, PRICES_VERSION]));
   const data = createHash("sha256").update(JSON.stringify(roots.toSorted()));

@@ -5,25 +5,24 @@ import { type CopyPlace, copyPlace } from "./copy-place.ts";
 
 interface CopyStatus {
   readonly file: string;
-  /** Null if there is no copy. */
+  /** The size of the copy, or null if the copy does not exist. */
   readonly size: number | null;
   readonly madeAt: Date | null;
 }
 
 interface CopyOf {
   readonly roots?: readonly string[];
-  /** Skein's cache folder. */
   readonly cacheFolder: string;
 }
 
-/** Where the copy of some data directories is, and whether it exists. */
+/** Returns the path of the copy of some data directories, and whether the copy exists. */
 export function copyStatus(of: CopyOf): CopyStatus {
   const { file } = placeOf(of);
   const stat = statSync(file, { throwIfNoEntry: false });
   return { file, size: stat?.size ?? null, madeAt: stat ? stat.mtime : null };
 }
 
-/** Removes the copies of some data directories, also those of other versions. Returns the paths that were removed. */
+/** Removes the copies of some data directories, even copies of other versions. Returns the removed paths. */
 export function removeCopy(of: CopyOf): readonly string[] {
   const { folder, file } = placeOf(of);
   const [, data] = basename(file).split("-");

@@ -1,4 +1,4 @@
-/** The next copy while it is made: a DuckDB file, attached for writing, that receives the rows of the scanned files. */
+/** Makes the next copy. It is an attached DuckDB file, which receives the rows of the scanned files. */
 import { chmodSync, constants, copyFileSync, existsSync, rmSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { appendRows } from "../database/load-rows.ts";
@@ -11,24 +11,23 @@ import type { Files, KnownFile } from "../transcripts/files.ts";
 import { type CopiedFile, readCopiedFiles } from "./read-copy.ts";
 
 export interface NextCopy {
-  /** Whether the copy began without the rows of an earlier copy. */
+  /** True if the copy began without the rows of an earlier copy. */
   readonly isNew: boolean;
-  /** The files whose rows the copy began with, by path. */
+  /** The files with rows in the earlier copy, by path. */
   readonly copied: ReadonlyMap<string, CopiedFile>;
-  /** Adds the rows of these files. The views of the scan must show these files. All rows are added, or none. */
+  /** Adds all rows of these files, or none if it fails. The views of the scan must show these files. */
   add(files: Files): Promise<void>;
-  /** Removes the rows of files. */
   remove(paths: readonly string[]): Promise<void>;
   /** Completes the file and detaches it. The views of the scan must exist. */
   finish(): Promise<void>;
 }
 
 const NEXT = "next_copy";
-/** The row groups are small, so that two threads have work in a small copy. */
+/** The options of the new file. Small row groups let two threads work on a small copy. */
 const ATTACH = "STORAGE_VERSION 'latest', ROW_GROUP_SIZE 8192";
-/** Columns that a search reads completely: uncompressed, they are read at the speed of memory. */
+/** Columns that a search reads completely. They are not compressed, so reading them takes less time. */
 const UNCOMPRESSED = new Set(["conversation.content"]);
-/** Columns with long texts that few queries need. */
+/** Columns with long texts. Few queries need them, so they are compressed strongly. */
 const STRONGLY_COMPRESSED = new Set([
   "tool_call.result",
   "tool_call.tool_use_result",
@@ -36,9 +35,12 @@ const STRONGLY_COMPRESSED = new Set([
   "message.text",
   "message.thinking",
 ]);
-/** If more than this share of all rows was deleted, the copy is created again, because DuckDB does not reuse their space. */
+/**
+ * The largest share of deleted rows. DuckDB does not reuse their space, so a copy with more deleted rows is created
+ * again.
+ */
 const MOST_WASTE = 0.3;
-/** If a file has a line that is longer than this, the files are scanned once for each table, which needs less memory. */
+/** The longest line of a batch. If a line is longer, the files are scanned once for each table, which needs less memory. */
 const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
 
 const FILE_COLUMNS = {
@@ -55,7 +57,7 @@ const FILE_COLUMNS = {
   session_id: "VARCHAR",
 };
 
-/** Begins with a clone of an earlier copy if there is one that can be read. With `from` null, it begins empty. */
+/** Opens the next copy. It begins with a clone of the copy `from`, or empty if `from` is null or cannot be read. */
 export async function openNextCopy(connection: DuckDBConnection, file: string, from: string | null): Promise<NextCopy> {
   const cloned = from === null ? undefined : await attachClone(connection, from, file);
   if (!cloned) await attachNew(connection, file);
@@ -89,7 +91,10 @@ export async function openNextCopy(connection: DuckDBConnection, file: string, f
   };
 }
 
-/** Undefined if there is no earlier copy, or if it cannot be read or wastes too much space. */
+/**
+ * Attaches a clone of the earlier copy. Returns undefined if no copy exists, or if it cannot be read or wastes too much
+ * space.
+ */
 async function attachClone(
   connection: DuckDBConnection,
   from: string,
@@ -107,7 +112,7 @@ async function attachClone(
     const copied = await readCopiedFiles(connection, NEXT);
     if ((await wasteOf(connection)) <= MOST_WASTE) return copied;
   } catch {
-    // The file is not a copy or is damaged: the copy is created again.
+    // The file is damaged or is not a copy, so a new copy is created.
   }
   await connection.run(`DETACH ${NEXT}`);
   return undefined;
@@ -124,7 +129,7 @@ async function attachNew(connection: DuckDBConnection, file: string): Promise<vo
   );
 }
 
-/** The tables have the columns of the views that they are filled from. */
+/** Creates the tables with the columns of the views that fill them. */
 async function createTables(connection: DuckDBConnection): Promise<void> {
   for (const piece of PIECE_NAMES) {
     const reader = await connection.runAndReadAll(`DESCRIBE scan.${piece}`);
@@ -141,11 +146,11 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** The first file gets the number `first`, the next one the number below it. */
+/** Adds the rows of files. The first file gets the number `first`, and each later file a number that is smaller by 1. */
 async function addRows(connection: DuckDBConnection, known: readonly KnownFile[], first: number): Promise<void> {
-  // The lines are parsed once for all tables, unless they are too long to be held in a table.
+  // If the lines are not too long, they are parsed into a table, and only once for all tables of the copy.
   const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);
-  // DuckDB's buffers are twice as long as the longest line that it may read.
+  // DuckDB's buffers are twice as long as the longest line that it may read, so large files are read without buffers.
   const isBuffered = known.every(({ file }) => file.size <= MOST_LINE_BYTES);
   if (isBatch) await connection.run(`${readBatch({ isBuffered })}${BATCH_VIEWS}`);
   await connection.run("BEGIN");
@@ -184,7 +189,7 @@ async function removeRows(connection: DuckDBConnection, paths: readonly string[]
   await connection.run("COMMIT");
 }
 
-/** The deleted rows as a share of all rows that were ever written. */
+/** Returns the share of deleted rows among all rows that were ever written. */
 async function wasteOf(connection: DuckDBConnection): Promise<number> {
   const reader = await connection.runAndReadAll(
     `SELECT w.rows / greatest(1, w.rows + (SELECT coalesce(sum(rows), 0) FROM ${NEXT}.files)) FROM ${NEXT}.waste w`,

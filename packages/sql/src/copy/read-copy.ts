@@ -7,24 +7,27 @@ import type { CopyPlace } from "./copy-place.ts";
 /** The name under which a copy is attached. */
 export const COPY = "skein_copy";
 
-/** A transcript as it was when its rows were copied. */
+/** A transcript at the time when its rows were copied. */
 export interface CopiedFile extends FileStamp, FileHead, RowCount {
-  /** The number of the file in the copy's tables: -1, -2, … */
+  /** The number of the file in the tables of the copy: -1, -2, … */
   readonly place: number;
 }
 
-/** The copy that is attached, with the files in it by path. */
+/** The attached copy, with its files by path. */
 export interface Copy {
   readonly stamp: string;
   readonly files: ReadonlyMap<string, CopiedFile>;
 }
 
 export interface CopyReader {
-  /** Attaches the newest copy. Null if there is none, or it cannot be read. */
+  /** Attaches the newest copy. Returns null if no copy exists, or if it cannot be read. */
   attach(): Promise<Copy | null>;
 }
 
-/** A copy is never changed, only replaced by a new file, so an attached copy stays valid until it is detached. */
+/**
+ * Creates a reader. An attached copy stays valid until it is detached, because a build replaces the file and never
+ * changes it.
+ */
 export function createCopyReader(connection: DuckDBConnection, place: CopyPlace | null): CopyReader {
   let copy: Copy | null = null;
   let stamp = "";

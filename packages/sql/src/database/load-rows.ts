@@ -1,13 +1,12 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { literal } from "./quote.ts";
 
-/** Rows by column. A missing value is NULL. */
+/** Rows with their values by column name. A missing value is NULL. */
 export type Rows = readonly Readonly<Record<string, unknown>>[];
 
-/** Columns with their types, in the order of the table. */
+/** The types of columns, in the order of the table. */
 export type Columns = Readonly<Record<string, string>>;
 
-/** Replaces the rows of a table. */
 export async function loadRows(
   connection: DuckDBConnection,
   table: string,
@@ -29,14 +28,17 @@ export async function appendRows(
   await loader.finish();
 }
 
-/** Adds rows to several tables, in large batches: an INSERT of one row takes about as long as one of a thousand. */
+/**
+ * Adds rows to several tables in large batches, because inserting a thousand rows takes about as long as inserting one
+ * row.
+ */
 export interface Loader {
   add(table: string, columns: Columns, rows: Rows): Promise<void>;
-  /** Inserts the rows that are still waiting. */
+  /** Inserts the rows of the last batch. */
   finish(): Promise<void>;
 }
 
-/** How much text is collected for one batch. DuckDB needs several times as much memory to parse it. */
+/** The length of the text in one batch. DuckDB needs several times as much memory to parse it. */
 const WAITING_CHARACTERS = 4 * 2 ** 20;
 
 export function createLoader(connection: DuckDBConnection): Loader {
@@ -67,7 +69,7 @@ export function createLoader(connection: DuckDBConnection): Loader {
 interface Insertion {
   readonly table: string;
   readonly columns: Columns;
-  /** A JSON array of objects. */
+  /** The rows as a JSON array of objects. */
   readonly rows: string;
 }
 
@@ -79,7 +81,7 @@ async function insert(connection: DuckDBConnection, { table, columns, rows }: In
   );
 }
 
-/** The value without lone surrogates in its texts and keys, because DuckDB rejects them. */
+/** Returns the value without lone surrogates in its texts and keys, because DuckDB rejects them. */
 export function wellFormed(value: unknown): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (value instanceof Date) return timestamp(value);

@@ -1,29 +1,32 @@
 /**
- * DuckDB's memory limit. Data above the limit is written to its temporary folder, if that part of the query plan
- * supports it.
+ * Sets DuckDB's memory limit. DuckDB writes data above the limit to its temporary folder, if the part of the query plan
+ * supports this.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**
- * Some statements need more memory but cannot write to disk. The limit is raised by the first step, and by the second
- * if the statement fails again.
+ * The steps by which the limit is raised. Some statements need more memory and cannot write to disk. The second step is
+ * used if the statement fails again.
  */
 const EXTRA_MEGABYTES = [700, 2200];
 
 export interface MemoryLimit {
-  /** Raises the limit if this error was a lack of memory. Returns whether the statement may be tried again. */
+  /**
+   * Raises the limit if the error was a lack of memory. Returns true if the limit was raised and the statement may run
+   * again.
+   */
   raise(error: unknown): Promise<boolean>;
-  /** Sets the default limit again. */
+  /** Sets the limit back to its default. */
   reset(): Promise<void>;
 }
 
-/** Without `megabytes`, the limit was set by the caller and is never raised. */
+/** Creates a memory limit. Without `megabytes`, the caller set the limit, and it is never raised. */
 export function createMemoryLimit(connection: DuckDBConnection, megabytes: number | undefined): MemoryLimit {
   let step = 0;
   const set = async (): Promise<void> => {
     if (megabytes === undefined) return;
     const limit = megabytes + (EXTRA_MEGABYTES[step - 1] ?? 0);
-    // DuckDB rejects a limit below its current use. The next statement then keeps the higher limit.
+    // If DuckDB uses more memory than the new limit, it rejects the limit. The next statement keeps the higher limit.
     await connection.run(`SET memory_limit = '${limit}MB'`).catch(() => undefined);
   };
   return {

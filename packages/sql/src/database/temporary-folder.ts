@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A folder for temporary files. */
 export interface TemporaryFolder {
   readonly path: string;
   remove(): void;
@@ -10,7 +9,7 @@ export interface TemporaryFolder {
 
 const open = new Set<string>();
 
-/** Makes a folder that is removed when the process exits, if it still exists. */
+/** Makes a folder for temporary files. It is removed when the process exits. */
 export function createTemporaryFolder(prefix: string): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), prefix));
   if (open.size === 0) process.on("exit", removeAll);

@@ -1,8 +1,8 @@
 /**
- * `skein sql init`: Claude Code's tables as plain SQL, for a DuckDB shell without Skein.
+ * Writes Claude Code's tables as plain SQL for `skein sql init`, for a DuckDB shell without Skein.
  *
- * The views are the same. Work that Skein does in JavaScript (finding files, reading lines that DuckDB cannot read, small
- * files) is done in SQL as far as possible, and the header of the file lists the differences.
+ * The views are equal to Skein's views. In JavaScript, Skein also finds files, reads small files, and reads lines that
+ * DuckDB cannot read. Here SQL does this as far as possible, and the header of the file lists the differences.
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -34,7 +34,7 @@ export async function initSql(root: string = usualRoot()): Promise<string> {
   return `${HEADER}\n${statements.map((text) => text.trim()).join("\n\n")}\n`;
 }
 
-/** The first data directory that exists; `~/.claude` if there is none yet. */
+/** Returns the first data directory that exists, or `~/.claude` if none exists. */
 function usualRoot(): string {
   try {
     return existingRoots({})[0] ?? "";
@@ -44,7 +44,7 @@ function usualRoot(): string {
   }
 }
 
-/** Makes statements repeatable, so that running the file again updates everything. */
+/** Makes statements repeatable, so running the file again updates all tables. */
 function again(sql: string): string {
   return sql
     .replaceAll(/CREATE SCHEMA (?!IF)/g, "CREATE SCHEMA IF NOT EXISTS ")
@@ -76,7 +76,7 @@ SET VARIABLE skein_all_files = getvariable('skein_files');
 SET VARIABLE skein_tolerant = true;
 SET VARIABLE skein_line_bytes = 67108864;`;
 
-/** The SQL function `skein_prompt`, by a simpler rule than the history library's. */
+/** Returns the SQL function `skein_prompt`, which uses a simpler rule than the history library. */
 function promptMacro(machineTags: readonly string[]): string {
   const tags = machineTags.join("|");
   return `
@@ -127,8 +127,8 @@ FROM (
 WHERE o.json IS NULL OR json_type(o.json) <> 'OBJECT';`;
 
 /**
- * Lists of the small files, as variables, because DuckDB's readers accept no subquery. An empty list is an error, so /dev/null is used
- * instead.
+ * The patterns of small files. Each list of files is a variable, because DuckDB's readers accept no subquery. An empty
+ * list would be an error, so it contains /dev/null.
  */
 const LISTS = {
   plans: "/plans/*.md",

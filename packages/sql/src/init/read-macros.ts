@@ -1,14 +1,20 @@
 /**
- * The table functions of the `agent_data` extension as macros for a DuckDB without Skein, with the extension's columns and
- * types.
+ * Defines the table functions of the `agent_data` extension as macros, for a DuckDB without Skein. The macros have the
+ * columns and types of the extension.
  */
 const READ = "format = 'newline_delimited', ignore_errors = true, maximum_object_size = 67108864, filename = true";
 
-/** In the folder of a session, only the files of subagents are transcripts. A workflow's journal is not a transcript. */
+/**
+ * Returns a condition that is true for transcripts. In the folder of a session, only files of subagents are
+ * transcripts. The journal of a workflow is not a transcript.
+ */
 export const isTranscript = (file: string): string =>
   `regexp_matches(${file}, '/projects/[^/]+/([^/]+|.*/agent-[^/]+)\\.jsonl$')`;
 
-/** Files as texts. A file that is not UTF-8 has no content here. With `read_text`, the whole statement would fail. */
+/**
+ * Returns a query that reads files as texts. If a file is not UTF-8, its content is NULL. With `read_text`, the whole
+ * statement would fail.
+ */
 export const textFiles = (files: string): string =>
   `(SELECT filename, TRY(decode(content)) AS content, size, last_modified FROM read_blob(${files}))`;
 

@@ -1,9 +1,11 @@
 /**
- * Finds in DuckDB's own plan which scanned files a query can need. The plan shows this if each scan is joined by `place` with
- * rows of `skein.files` that are filtered by session, project or file. If one scan has no such join, all files are read. Only
- * filters of the forms below are understood. Modification times are not used, although a file that was last written before
- * some moment usually has no later line: a program may have set the time, the clock may have gone back, an archive may have
- * rounded the time. Nobody would notice the missing rows.
+ * Finds in DuckDB's plan which scanned files a query can need. Each scan must be joined by `place` with rows of
+ * `skein.files` that are filtered by session, project or file. If a scan has no such join, all files are read. Only the
+ * filters below are understood.
+ *
+ * Modification times are not used. A file that was last written before some time usually has no later line. But a
+ * program may have set the time, the clock may have gone back, or an archive may have rounded the time. The query would
+ * then miss rows without an error.
  */
 import { literal } from "../database/quote.ts";
 
@@ -13,11 +15,14 @@ interface Node {
   readonly extra_info?: Readonly<Record<string, unknown>>;
 }
 
-/** A condition on `skein.files` that is true for every file that the query can need; null if it may need any file. */
+/**
+ * Returns a condition on `skein.files` that is true for every file that the query can need. Returns null if it may need
+ * any file.
+ */
 export function fileCondition(plan: string, sql: string): string | null {
   const scans = (JSON.parse(plan) as readonly Node[]).flatMap((node) => scansOf(node, []));
   if (scans.length === 0 || scans.some((filters) => filters.length === 0)) return null;
-  // A literal that is not in the statement was misread from the plan. A literal that contains a quote looks like several
+  // If a literal is not in the statement, it was misread from the plan. A literal with a quote looks like several
   // literals.
   if (sql.includes("''") || scans.flat().some(({ values }) => values.some((value) => !sql.includes(value))))
     return null;
@@ -34,10 +39,10 @@ interface Filter {
 const COLUMN = "(session_id|project_path|file)";
 const TEXT = "'[^']*'";
 
-/** The filters that are understood: the pattern of a plan's text, and the condition on the table of files. */
+/** The filters that are understood. Each has a pattern for the text of the plan, and a condition on the table of files. */
 const FORMS = {
   equal: [new RegExp(`^${COLUMN}=(${TEXT})$`), (column, [value]) => `${column} = ${value}`],
-  // "optional" means that the scan may skip the filter; a node above it applies the same condition.
+  // If a filter is "optional", the scan may skip it, because a node above the scan applies the condition.
   in: [
     new RegExp(`^(?:optional: )?${COLUMN} IN \\((${TEXT}(?:, ${TEXT})*)\\)$`),
     (column, values) => `${column} IN (${values.join(", ")})`,
@@ -52,7 +57,7 @@ const FORMS = {
 
 const sqlOf = ({ column, form, values }: Filter): string => FORMS[form][1](column, values.map(literal));
 
-/** For each scan of files, the filters of the joins above it. */
+/** Returns the filters of the joins above each scan of files. */
 function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filter[])[] {
   if (/READ_NDJSON/i.test(node.name)) return [above];
   const children = node.children ?? [];
@@ -64,7 +69,7 @@ function scansOf(node: Node, above: readonly Filter[]): readonly (readonly Filte
   return children.flatMap((child) => scansOf(child, [...above, ...own]));
 }
 
-/** The filters of one side of a join, if this side reads only the table of files. */
+/** Returns the filters of one side of a join, if this side reads only the table of files. */
 function filtersOf({ name, children = [], extra_info }: Node): readonly Filter[] {
   const [only, ...others] = children;
   if ((name === "PROJECTION" || name === "FILTER") && only && others.length === 0) return filtersOf(only);

@@ -1,30 +1,36 @@
 /**
- * Which tables a statement may need, judged by its words. Filling an unneeded table only costs time, but a missed table
- * would be empty, so the patterns match too much rather than too little.
+ * Finds which tables a statement may need from the words in the statement. If the patterns match too much, this only
+ * costs time. If they match too little, a table would be empty.
  */
 
-/** Whether a statement may read the platform's tables. */
+/** Returns true if a statement may read the platform's tables. */
 export function namesPlatform(sql: string): boolean {
   return /\b"?(platform|agent|api)"?\s*\.|\ball_(sessions|messages|usage)\b/i.test(sql);
 }
 
-/** Whether a statement reads only Claude Code's files: `all_…` also has the platform's rows. */
+/**
+ * Returns true if a statement uses a table that has only rows of Claude Code. The tables `all_…` also have rows of the
+ * platform.
+ */
 export function namesClaude(sql: string): boolean {
   const words = sql.replaceAll(/'(?:[^']|'')*'/g, "''");
   return /\bclaude_(conversations|plans|todos|history|stats)\b|\bclaude"?\s*\./i.test(words);
 }
 
-/** Whether a statement reads the sessions of all agents. */
+/** Returns true if a statement reads the sessions of all agents. */
 export function namesHistory(sql: string): boolean {
   return /\bhistory"?\s*\./i.test(sql.replaceAll(/'(?:[^']|'')*'/g, "''"));
 }
 
-/** Whether a statement may read transcripts. */
+/** Returns true if a statement may read transcripts. */
 export function namesTranscripts(sql: string): boolean {
   return namesClaude(sql) || namesHistory(sql) || /\ball_(sessions|messages|usage)\b|\bskein"?\s*\./i.test(sql);
 }
 
-/** Whether a statement may depend on Claude Code's files in any way: by their tables, by a function that reads files, or because it lists the tables. */
+/**
+ * Returns true if a statement may depend on Claude Code's files. It uses their tables or a function that reads files,
+ * or lists the tables.
+ */
 export function mayReadHistory(sql: string): boolean {
   return (
     namesTranscripts(sql) ||
@@ -35,7 +41,10 @@ export function mayReadHistory(sql: string): boolean {
   );
 }
 
-/** The tables of Claude Code's small files (everything but transcripts), each with the word that names it. */
+/**
+ * The tables of Claude Code's small files, which are all files but transcripts. Each has a pattern for statements that
+ * use it.
+ */
 const SMALL_TABLES = {
   "main.claude_plans": /plans/i,
   "main.claude_todos": /todos/i,
@@ -51,6 +60,7 @@ export type SmallTable = keyof typeof SMALL_TABLES;
 
 export function smallTablesIn(sql: string): readonly SmallTable[] {
   const named = (Object.keys(SMALL_TABLES) as SmallTable[]).filter((table) => SMALL_TABLES[table].test(sql));
-  // The schema `history` is only made for statements that name it outside of a text: 'out/history.sessions.parquet' is a file.
+  // The schema `history` is made only if a statement contains its name outside of a text. For example,
+  // 'out/history.sessions.parquet' is a file.
   return namesHistory(sql) ? named : named.filter((table) => table !== "history.sessions");
 }

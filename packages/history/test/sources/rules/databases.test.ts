@@ -227,7 +227,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
   );
 });
 
-test("a locked database is reported only as long as it is locked", async () => {
+test("a locked database is reported as a problem until it is unlocked", async () => {
   const data = agentData("goose");
   const cacheFolder = join(temporaryFolder(), "cache");
   const open = async () =>
@@ -244,7 +244,7 @@ test("a locked database is reported only as long as it is locked", async () => {
   expect((await listSessions(free.config)).data).not.toEqual([]);
 });
 
-test("if a file is not a database, the error names the file, and the file is not changed", () => {
+test("if a file is not a database, the error contains its path, and the file stays unchanged", () => {
   const path = join(temporaryFolder(), "agent.db");
   writeFileSync(path, "x");
   expect(() => rowsIn(path)).toThrow();

@@ -1,4 +1,4 @@
-/** Rules of Droid's sessions. */
+/** Tests the rules for reading Droid's sessions. */
 import { expect, test } from "vitest";
 import { callsIn, folderWith, othersIn, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
 
@@ -14,7 +14,7 @@ const message = (id: string, role: string, text: string, parentId?: string): obj
   message: { role, content: [{ type: "text", text }] },
 });
 
-test("Droid: a message follows the message that it names as its parent", () => {
+test("Droid: a message follows its parent message", () => {
   const session = readOne("droid", {
     [PLACE]: [
       start,
@@ -27,7 +27,7 @@ test("Droid: a message follows the message that it names as its parent", () => {
   expect(titleOf(session)).toBe("Title");
 });
 
-test("Droid: the sum of the session is one call at the time of its settings, and thinking is not added", () => {
+test("Droid: the sum of a session is one call at the time of its settings, and thinking is not added", () => {
   const tokenUsage = {
     inputTokens: 10,
     outputTokens: 2,

@@ -1,4 +1,4 @@
-/** One folder has one path, whichever agent wrote it. */
+/** Tests that a folder has one path, even if agents write it differently. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { getUsage, listSessions, withSources } from "../../../src/index.ts";
@@ -18,7 +18,7 @@ test.each([
   expect(folderPath(path)).toBe(expected);
 });
 
-test("a Windows folder that agents spell differently is one project, with and without lines", async () => {
+test("if agents spell a Windows folder differently, it is one project, with and without lines", async () => {
   const spellings = ["c:\\work\\demo\\", "C:/work/demo", "C:\\work\\demo"];
   const at = "2026-08-22T10:00:00.000Z";
   const used = { total_token_usage: { output_tokens: 5 }, last_token_usage: { output_tokens: 5 } };

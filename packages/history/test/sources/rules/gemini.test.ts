@@ -1,4 +1,4 @@
-/** Rules of Gemini CLI's chats. */
+/** Tests the rules for reading Gemini CLI's chats. */
 import { createHash } from "node:crypto";
 import { utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ const tokens = (input: number): object => ({ input, output: 1, cached: 0, though
 const done = (output: string): object => ({ functionResponse: { response: { output } } });
 const read = (...records: readonly object[]) => readOne("gemini", { [PLACE]: [header(), ...records] });
 
-test("Gemini CLI: rewound messages are not on the thread, but their tokens count; a rewind to an unknown message rewinds everything", () => {
+test("Gemini CLI: tokens of rewound messages count, and a rewind to an unknown message rewinds all messages", () => {
   const before = [
     user("u1", "first"),
     answer("a1", "one", { tokens: tokens(5) }),
@@ -44,7 +44,7 @@ test("Gemini CLI: rewound messages are not on the thread, but their tokens count
   expect(callsIn("gemini", [rewound]).map(({ input }) => input)).toEqual([5, 6]);
 });
 
-test("Gemini CLI: a patch of the model's context removes no message, and adds the messages that only the patch has", () => {
+test("Gemini CLI: a patch of the model's context removes no message, and adds its new messages", () => {
   const call = { id: "c1", name: "shell", args: {}, status: "success" };
   const masked = { id: "c2", name: "read", args: {}, status: "success", result: [done("long text")] };
   const records = [user("u1", "first"), answer("a1", "one", { toolCalls: [call, masked] })];
@@ -69,7 +69,7 @@ test("Gemini CLI: the title is the summary in the header, or a summary that was 
   expect(titleOf(read(user("u", "q"), { $set: { summary: "Late" } }))).toBe("Late");
 });
 
-test("Gemini CLI: a text that the program added before the conversation is not a prompt, and a cancelled call counts as failed", () => {
+test("Gemini CLI: a text that the program added is not a prompt, and a cancelled call counts as failed", () => {
   const toolCalls = [
     {
       id: "c1",
@@ -87,7 +87,7 @@ test("Gemini CLI: a text that the program added before the conversation is not a
   expect(threadOf(session)).toEqual(["meta: <session_context>here</session_context>", "q", "shell", "failed: stopped"]);
 });
 
-test("Gemini CLI: the folder of a project comes from its file, from the list by name or hash, or from the chat", () => {
+test("Gemini CLI: the project path comes from its file, from the list of projects, or from the chat", () => {
   const cwdOf = (files: Record<string, string | object>): unknown =>
     readOne("gemini", files).lines.find(({ type }) => type === "user")?.["cwd"];
   const chat = [header(), user("u", "q")];
@@ -106,7 +106,7 @@ test("Gemini CLI: the folder of a project comes from its file, from the list by 
   expect(cwdOf({ [PLACE]: [header({ directories: ["/srv/own"] }), user("u", "q")] })).toBe("/srv/own");
 });
 
-test("Gemini CLI: a file of lines hides the document of the same name, and if a session has two files, the newer one is read", () => {
+test("Gemini CLI: a file of lines replaces a document with its name, and the newer file of a session is read", () => {
   const document = { ...header(), messages: [user("u", "document")] };
   const both = folderWith({ [PLACE]: [header(), user("u", "lines")], [PLACE.replace(".jsonl", ".json")]: document });
   expect(readAll("gemini", both).map(threadOf)).toEqual([["lines"]]);

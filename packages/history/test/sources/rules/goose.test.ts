@@ -1,4 +1,4 @@
-/** Rules of Goose's database. */
+/** Tests the rules for reading Goose's database. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sources } from "../../../src/sources/registry.ts";
@@ -14,7 +14,7 @@ const message = (role: string, content: string): string =>
 const read = (...statements: readonly string[]) =>
   readOne("goose", { "sessions.db": [TABLES, ...statements].join("\n") });
 
-test("Goose: the sums of the session count; the counters of the last call count only if there are no sums", () => {
+test("Goose: the counters of the last call count only if the session has no sums", () => {
   expect(callsIn("goose", [read(session("120, 100, 20"))])).toMatchObject([
     { model: "m", input: 100, output: 20, at: "2026-03-01T10:00:09.000Z" },
   ]);
@@ -25,14 +25,14 @@ const LEDGER = `CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY, session_id TE
   ALTER TABLE sessions ADD COLUMN accumulated_cache_read_tokens INTEGER; ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;`;
 const call = (values: string): string => `INSERT INTO usage_ledger VALUES (NULL, 's1', ${values});`;
 
-test("Goose: each row of the ledger is a call with its own model, cost and cache, and the input includes the cache", () => {
+test("Goose: each row of the ledger is a call with its model, cost and cache, and the input includes the cache", () => {
   const rows = [call("1772359203, 'small', 100, 10, 60, 30, 0.5, 'provider_reported', 0")];
   expect(callsIn("goose", [read(session("0, 100, 10"), LEDGER, ...rows)])).toMatchObject([
     { model: "small", input: 10, cacheRead: 60, cacheWrite: 30, output: 10, usd: 0.5, at: "2026-03-01T10:00:03.000Z" },
   ]);
 });
 
-test("Goose: a row that was carried forward into the ledger counts as one sum, and the session's tokens that are in no row as another", () => {
+test("Goose: a carried-forward row of the ledger is one sum, and tokens that no row contains are a second sum", () => {
   const carried = call("1772359203, NULL, 70, 7, 0, 0, NULL, 'carried_forward', 0");
   const found = callsIn("goose", [read(session("0, 100, 10"), LEDGER, carried)]);
   expect(found.map(({ id, model, input, output }) => [id, model, input, output])).toEqual([
@@ -43,7 +43,7 @@ test("Goose: a row that was carried forward into the ledger counts as one sum, a
   expect(callsIn("goose", [read(session("0, 100, 10"), LEDGER, cached)])).toMatchObject([{ input: 20, cacheRead: 80 }]);
 });
 
-test("Goose: a session with a parent is its subagent, and a tool that failed is marked", () => {
+test("Goose: a session with a parent is a subagent of the parent, and a failed tool is marked", () => {
   const failed =
     '[{"type":"toolResponse","id":"t1","toolResult":{"status":"success","value":{"content":[{"type":"text","text":"no"}],"isError":true}}}]';
   const parent = "UPDATE sessions SET parent_session_id = 's0';";
@@ -52,7 +52,7 @@ test("Goose: a session with a parent is its subagent, and a tool that failed is 
   expect(found.lines.filter(({ message }) => message).map(saidIn)).toEqual(['failed: [{"type":"text","text":"no"}]']);
 });
 
-test("Goose: a time in milliseconds is recognised, and an answer has the model that the database names", () => {
+test("Goose: a time in milliseconds is recognised, and an answer has the model in its row", () => {
   const named =
     'UPDATE messages SET created_timestamp = 1772359201000, metadata_json = \'{"inference":{"requestedModel":"big"}}\';';
   const said = message("assistant", '[{"type":"text","text":"yes"}]');

@@ -1,4 +1,4 @@
-/** Rules of Grok's sessions. */
+/** Tests the rules for reading Grok's sessions. */
 import { expect, test } from "vitest";
 import { callsIn, folderWith, othersIn, readAll, readOne, threadOf, titleOf, unitsIn } from "./one-source.ts";
 
@@ -23,7 +23,7 @@ const files = (summary: object, updates: readonly object[], chat: readonly objec
   [`${FOLDER}/chat_history.jsonl`]: chat,
 });
 
-test("Grok: the input of a turn includes the tokens that were read from the cache and written to it; its cost is in ticks", () => {
+test("Grok: the input of a turn includes tokens read from the cache and written to it, and the cost is in ticks", () => {
   const session = readOne("grok", files({}, [turn("p1", usage({ costUsdTicks: 2_500_000_000 }))]));
   expect(callsIn("grok", [session])).toMatchObject([
     {
@@ -54,7 +54,7 @@ test("Grok: a turn and its copy in a fork count once, at the time of the turn", 
   expect(callsIn("grok", readAll("grok", folder))).toHaveLength(1);
 });
 
-test("Grok: a turn of two models is one call of each model, and a turn that is recorded twice counts once", () => {
+test("Grok: a turn with two models is one call of each model, and a repeated turn counts once", () => {
   const both = usage({ modelUsage: { a: usage({ inputTokens: 60 }), b: usage({ inputTokens: 70 }) } });
   const session = readOne("grok", files({}, [turn("p1", both), turn("p1", both), turn("p2", usage())]));
   expect(callsIn("grok", [session]).map(({ model, input }) => [model, input])).toEqual([
@@ -64,7 +64,7 @@ test("Grok: a turn of two models is one call of each model, and a turn that is r
   ]);
 });
 
-test("Grok: the tokens of a subagent are in the turn of its parent, and are not added again", () => {
+test("Grok: the tokens of a subagent count only in the turn of its parent", () => {
   const summary = { parent_session_id: "parent", session_kind: "subagent", session_summary: "Look" };
   const session = readOne("grok", files(summary, [turn("p1", usage())]));
   expect(session).toMatchObject({ parentId: "parent", meta: { description: "Look" } });
@@ -75,7 +75,7 @@ test("Grok: the tokens of a subagent are in the turn of its parent, and are not 
   expect(callsIn("grok", [fork])).toHaveLength(1);
 });
 
-test("Grok: the folder, the branch and the title come from the summary; without a summary, the folder comes from the name of the project's folder or from its file .cwd", () => {
+test("Grok: without a summary, the project path comes from the folder name or its file .cwd", () => {
   const chat = [
     { type: "user", content: "added", synthetic_reason: "reminder" },
     { type: "user", content: "q" },
@@ -96,7 +96,7 @@ test("Grok: the folder, the branch and the title come from the summary; without 
   expect(hashed.lines[0]).toMatchObject({ cwd: "/srv/long" });
 });
 
-test("Grok: a change of any file of a session counts as a change of the session", () => {
+test("Grok: a session counts as changed if any of its files changed", () => {
   const folder = folderWith(files({}, []));
   const stamps = new Set([unitsIn("grok", folder)[0]?.stamp]);
   folderWith({ [`${FOLDER}/updates.jsonl`]: [turn("p1", usage())] }, folder);

@@ -1,4 +1,4 @@
-/** Rules of Kimi CLI's and Kimi Code's wires. */
+/** Tests the rules for reading the protocol logs of Kimi CLI and Kimi Code. */
 import { expect, test } from "vitest";
 import { callsIn, folderWith, othersIn, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
 
@@ -12,7 +12,7 @@ const status = (input_other: number, message_id?: string): object =>
 const part = (text: string): object => wire("ContentPart", { type: "text", text });
 const cli = (...lines: readonly object[]) => readOne("kimi", { [`${CLI}/wire.jsonl`]: lines });
 
-test("Kimi CLI: tokens that are recorded twice count once, and tokens that belong to no answer count too", () => {
+test("Kimi CLI: repeated tokens count once, and tokens without an answer count too", () => {
   const session = cli(
     wire("TurnBegin", { user_input: "q" }),
     part("a"),
@@ -28,7 +28,7 @@ test("Kimi CLI: tokens that are recorded twice count once, and tokens that belon
   ).toEqual([10, 20]);
 });
 
-test("Kimi CLI: a failed call is marked, and a title that a person gave takes precedence", () => {
+test("Kimi CLI: a failed call is marked, and the title of a person replaces other titles", () => {
   const lines = [
     wire("ToolCall", { id: "t1", function: { name: "Shell", arguments: "{}" } }),
     wire("ToolResult", { tool_call_id: "t1", return_value: { is_error: true, output: "not found" } }),
@@ -54,7 +54,7 @@ const appended = (kind: string, text: string): object => ({
   time: 1_787_212_800_101,
 });
 
-test("Kimi Code: a call has its cache tokens and its real model instead of the alias, and a text that the program added is not a prompt", () => {
+test("Kimi Code: a call has its cache tokens and real model, and a text of the program is not a prompt", () => {
   const request = { type: "llm.request", model: "kimi-k3", modelAlias: "k3", time: 1 };
   const session = readOne("kimi", {
     [`${CODE}/agents/main/wire.jsonl`]: [appended("system", "added"), appended("user", "q"), request, used()],
@@ -65,7 +65,7 @@ test("Kimi Code: a call has its cache tokens and its real model instead of the a
   expect(threadOf(session)).toEqual(["meta: added", "q"]);
 });
 
-test("Kimi: a fork copies the wire of its session, and the calls count once", () => {
+test("Kimi: if a fork copies the protocol log of its session, the calls count once", () => {
   const lines = [appended("user", "q"), used()];
   const own = { ...used(), time: 1_787_212_900_000 };
   const fork = CODE.replace("session_1", "session_2");
@@ -80,7 +80,7 @@ test("Kimi: a fork copies the wire of its session, and the calls count once", ()
   expect(callsIn("kimi", readAll("kimi", older))).toHaveLength(3);
 });
 
-test("Kimi Code: undone messages are not on the thread, and a compaction has its summary", () => {
+test("Kimi Code: undone messages are not active, and a compaction has its summary", () => {
   const said = (text: string): object => ({
     type: "context.append_loop_event",
     event: { type: "content.part", part: { type: "text", text } },
@@ -94,7 +94,7 @@ test("Kimi Code: undone messages are not on the thread, and a compaction has its
   expect(othersIn(session)).toEqual([]);
 });
 
-test("Kimi CLI and Kimi Code: a subagent names its session, and the folder is read from both versions of the state", () => {
+test("Kimi CLI and Kimi Code: a subagent has its parent session, and both versions of the state give the folder", () => {
   const lines = [appended("user", "q")];
   const code = folderWith({
     [`${CODE}/agents/main/wire.jsonl`]: lines,

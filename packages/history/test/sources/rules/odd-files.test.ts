@@ -1,4 +1,7 @@
-/** Files and records that no agent writes on purpose: pipes, devices, bytes that are no text, records without an end. */
+/**
+ * Tests files and records that no agent writes on purpose: pipes, devices, bytes that are not text, and unfinished
+ * records.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +17,7 @@ const prompt = (text: string): string =>
     payload: { type: "message", role: "user", content: [{ type: "input_text", text }] },
   })}\n`;
 
-test("a record that is nested too deeply is damage, and the records around it are read", () => {
+test("a record that is nested too deeply is damage, and all other records are read", () => {
   const deep = `${prompt("deep").trimEnd().slice(0, -1)},"a":${"[".repeat(20_000)}${"]".repeat(20_000)}}\n`;
   const odd = deep.replace("response_item", "odd").replace('"payload":', '"payload_":');
   const read = readOne("codex", { [rollout]: prompt("before") + odd + prompt("after") });
@@ -22,7 +25,7 @@ test("a record that is nested too deeply is damage, and the records around it ar
   expect(read.damage).toEqual(["skein: line 2: a record that is nested too deeply or is too long"]);
 });
 
-test("a line with several records, with bytes that are not UTF-8 or with NUL bytes is read, and is reported as damage", () => {
+test("a line with several records, with invalid UTF-8 or with NUL bytes is read and reported as damage", () => {
   const bytes = Buffer.concat([
     Buffer.from(prompt("one").trimEnd() + prompt("two")),
     Buffer.from(prompt("th*ee")).map((byte) => (byte === 0x2a ? 0xff : byte)),
@@ -40,7 +43,7 @@ test("a line with several records, with bytes that are not UTF-8 or with NUL byt
   ]);
 });
 
-test("two token counts that are glued into one line are two calls", () => {
+test("two token counts in one line are two calls", () => {
   const count = (total: number): string =>
     JSON.stringify({
       timestamp: "2026-08-22T10:00:00.000Z",
@@ -54,7 +57,7 @@ test("two token counts that are glued into one line are two calls", () => {
   expect(callsIn("codex", [read]).map(({ output }) => output)).toEqual([5, 5]);
 });
 
-test("the folder of an Amp thread is read from its URI, also on Windows and with a stray percent sign", () => {
+test("the folder of an Amp thread is read from its URI, even on Windows or with a stray percent sign", () => {
   const threadIn = (uri: string) =>
     readOne("amp", {
       "threads/T-e0000000-0000-4000-8000-000000000001.json": {
@@ -89,7 +92,7 @@ test.skipIf(process.platform === "win32")("pipes and devices in the place of fil
     const { config, problems } = await withSources({ dataPath: ${JSON.stringify(roots)}, cacheFolder: ${JSON.stringify(home)} });
     const { data } = await listSessions({ ...config, limit: Infinity });
     console.log(JSON.stringify({ sessions: data.length, problems: problems.map(({ path }) => path) }));`;
-  // A process of its own, because a read of a pipe without a writer never ends.
+  // A second process reads the pipe, because reading a pipe without a writer never ends.
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script],

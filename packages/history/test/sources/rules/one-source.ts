@@ -1,4 +1,4 @@
-/** A few records of one agent, read by its source alone, for rules that the fixtures do not cover. */
+/** Reads a few records of one agent, to test rules that the fixtures do not cover. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -12,12 +12,12 @@ import { column, valueOf } from "../../../src/usage/usage-table.ts";
 import { temporaryFolder } from "../agent-data.ts";
 
 /**
- * The content of each file. An array is written as JSON lines, an object as a JSON document, and any other value
- * unchanged. For a database, the text is SQL.
+ * The content of each file. An array is written as JSON lines, an object as a JSON document, and a text unchanged. The
+ * text of a database is SQL.
  */
 type Files = Readonly<Record<string, string | Buffer | object | readonly object[]>>;
 
-/** Writes files into a folder, a new one if none is given. */
+/** Writes files into a folder. Default: a new temporary folder. */
 export function folderWith(files: Files, folder = temporaryFolder()): string {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
@@ -45,7 +45,7 @@ export interface Read {
   readonly id: string;
   readonly unit: Unit;
   readonly lines: readonly Value[];
-  /** The records that were written unchanged because they could not be read. */
+  /** The unreadable records, which were written unchanged. */
   readonly damage: readonly string[];
   readonly parentId: string | undefined;
   readonly meta: Readonly<Record<string, string>>;
@@ -61,14 +61,14 @@ export function unitsIn(name: SourceName, root: string): readonly Unit[] {
   return sourceNamed(name).units(root).units;
 }
 
-/** Every session and subagent of a root, in the order of their ids. */
+/** Reads every session and subagent of a root, in the order of their ids. */
 export function readAll(name: SourceName, root: string): readonly Read[] {
   return unitsIn(name, root)
     .map((unit) => readUnit(name, unit))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** The only session of these files. */
+/** Reads the only session of these files. */
 export function readOne(name: SourceName, files: Files): Read {
   const [read, ...others] = readAll(name, folderWith(files));
   expect(others).toEqual([]);
@@ -95,7 +95,7 @@ function readUnit(name: SourceName, unit: Unit): Read {
   return { id: unit.id, unit, lines, damage, parentId: parent?.sessionId, meta: parent?.meta ?? {} };
 }
 
-/** The original to which the field `from` of a line refers. */
+/** Returns the original of a line with this field `from`. */
 export function originalIn(name: SourceName, { unit }: Read, from: string): string | undefined {
   return sourceNamed(name).original(unit, from).text;
 }
@@ -112,7 +112,7 @@ export interface Call {
   readonly usd: number | null;
 }
 
-/** The model calls with tokens, each once. Counting without lines must give the same. */
+/** Returns each model call with tokens once. Also checks that counting without lines gives this result. */
 export function callsIn(name: SourceName, reads: readonly Read[]): readonly Call[] {
   const calls = new Map<string, Call>();
   for (const { lines, unit } of reads) {
@@ -161,7 +161,7 @@ function callOf(line: Value): Call | undefined {
   };
 }
 
-/** The messages from the beginning to the last line, without abandoned branches. */
+/** Returns the messages from the beginning to the last line, without abandoned branches. */
 export function threadOf({ lines }: Read): readonly string[] {
   const byUuid = new Map(lines.map((line) => [line["uuid"], line]));
   const thread: string[] = [];
@@ -174,9 +174,7 @@ export function threadOf({ lines }: Read): readonly string[] {
   return thread;
 }
 
-/**
- * The text of a line, with a mark before a summary, before a message that no person typed, and before a failed result.
- */
+/** Returns the text of a line. A mark comes before a summary, a message that no person typed, and a failed result. */
 export function saidIn(line: Value): string {
   const { content } = objectOf(line["message"]);
   if (line["subtype"] === "compact_boundary") return "(compaction)";
@@ -196,7 +194,7 @@ export function titleOf({ lines }: Read): unknown {
   return lines.findLast(({ type }) => type === "custom-title")?.["customTitle"];
 }
 
-/** The types of lines that Claude Code's format does not have. */
+/** Returns the line types that Claude Code's format does not have. */
 export function othersIn({ lines }: Read): readonly string[] {
   return lines.flatMap(({ type }) => (typeof type === "string" && type.includes(":") ? [type] : []));
 }

@@ -1,4 +1,4 @@
-/** Rules of opencode's databases and files. */
+/** Tests the rules for reading opencode's databases and files. */
 import { existsSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -29,7 +29,7 @@ const first = (...statements: readonly string[]) =>
 const counted = (...statements: readonly string[]) =>
   callsIn("opencode", [first(...statements)]).map(({ input, output }) => [input, output]);
 
-test("opencode: the tokens of the steps count; the tokens of the message repeat the last step and do not count", () => {
+test("opencode: only the tokens of steps count, because the tokens of a message repeat its last step", () => {
   expect(
     counted(
       message("m1", { role: "assistant", tokens: tokens(20, 2) }),
@@ -45,7 +45,7 @@ test("opencode: the tokens of the steps count; the tokens of the message repeat 
   ]);
 });
 
-test("opencode: two steps of one message with the same numbers are two calls, and a long step counts too", () => {
+test("opencode: two steps with equal tokens are two calls, and a long step counts too", () => {
   const long = { ...step(10, 1), snapshot: "x".repeat(200) };
   expect(counted(message("m1", { role: "assistant" }), part("p1", "m1", long), part("p2", "m1", long))).toHaveLength(2);
 });
@@ -86,7 +86,7 @@ test("opencode: a failed call, an error, a revert and a row that is not JSON are
   expect(read.damage).toEqual(["a row that is not a JSON object: half a r"]);
 });
 
-test("opencode: a session in the databases of both versions is read from the newer one, and the other sessions of both are listed", () => {
+test("opencode: a session in the databases of both versions is read from the newer version and listed once", () => {
   const row = (id: string, value: string) =>
     `INSERT INTO session_v2 VALUES ('${id}', NULL, '/srv/demo', ${text(value)}, '2.0', 'build', 5);`;
   const folder = folderWith({
@@ -104,7 +104,7 @@ test("opencode: a session in the databases of both versions is read from the new
   expect(reads[0] && titleOf(reads[0])).toBe("new");
 });
 
-test("opencode: a database of version 1 with the empty table of version 2 is still read as version 1", () => {
+test("opencode: a database of version 1 is read even if it has the empty table of version 2", () => {
   const folder = folderWith({
     "opencode.db": `${FIRST} CREATE TABLE session_message (session_id TEXT, seq INTEGER, data TEXT); ${session("ses_1")}`,
   });
@@ -150,7 +150,7 @@ test("opencode: the stamp of a session changes after a new message, a new part a
   }
 });
 
-/** The ids fall while the numbers rise, so that only the numbers give the order. */
+/** Returns a statement that adds a row. A later row has a smaller id, so only `seq` gives the order. */
 const second = (type: string, data: object, seq: number): string =>
   `INSERT INTO session_message VALUES ('m${10 - seq}', 'ses_1', '${type}', ${seq}, ${seq}, ${json(data)});`;
 const readSecond = (...statements: readonly string[]) =>
@@ -162,7 +162,7 @@ const readSecond = (...statements: readonly string[]) =>
     ].join("\n"),
   });
 
-test("opencode: a process that has listed the sessions of an old database notices a later write, also if the path is a symbolic link or the write is only in the write-ahead log", () => {
+test("opencode: after listing an old database, a write is noticed, even through a link or only in the write-ahead log", () => {
   const root = folderWith({ "opencode-old.db": [FIRST, session("ses_1")].join("\n") });
   const [path, link] = [join(root, "opencode-old.db"), join(root, "opencode.db")];
   symlinkSync(path, link);
@@ -183,7 +183,7 @@ test("opencode: a process that has listed the sessions of an old database notice
   database.close();
 });
 
-test("opencode 2.x: rows are ordered by their number, and files, notes of the program, failures and summaries are read", () => {
+test("opencode 2.x: rows are sorted by number, and files, notes, failures and summaries are read", () => {
   const failed = {
     type: "tool",
     id: "c1",
@@ -211,7 +211,7 @@ test("opencode 2.x: rows are ordered by their number, and files, notes of the pr
   expect(callsIn("opencode", [read])).toMatchObject([{ input: 5, output: 2, usd: 0.5, model: "m" }]);
 });
 
-test("opencode's older files: messages are ordered by time, a child names its parent, and a new or rewritten part counts as a change", () => {
+test("opencode's older files: messages are sorted by time, and a new or rewritten part counts as a change", () => {
   const files = {
     "storage/session/p/ses_1.json": { id: "ses_1", directory: "/srv/demo", title: "t" },
     "storage/session/p/ses_2.json": { id: "ses_2", directory: "/srv/demo", title: "child", parentID: "ses_1" },
@@ -235,7 +235,7 @@ test("opencode's older files: messages are ordered by time, a child names its pa
   rmSync(join(folder, "opencode.db"));
 });
 
-test("opencode: if a newer version copied a session of the oldest versions, only the copy is read; a broken message is damage", () => {
+test("opencode: if a newer version copied a session of the oldest versions, only the copy is read", () => {
   const old = "project/srv-demo/storage/session";
   const metadata = {
     time: { created: 1 },

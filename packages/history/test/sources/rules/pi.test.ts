@@ -1,4 +1,4 @@
-/** Rules of pi's sessions. */
+/** Tests the rules for reading pi's sessions. */
 import { expect, test } from "vitest";
 import { callsIn, othersIn, readOne, threadOf, titleOf } from "./one-source.ts";
 
@@ -22,7 +22,7 @@ const answer = (id: string, parentId: string | null, text: string, more: object 
   });
 const read = (...entries: readonly object[]) => readOne("pi", { [PLACE]: [HEADER, ...entries] });
 
-test("pi: a line follows the line of its parent entry, not the previous line, and entries without a line are skipped", () => {
+test("pi: a line follows the line of its parent entry, and skips parents without a line", () => {
   const entries = [
     user("a", null, "first"),
     answer("b", "a", "left"),
@@ -39,7 +39,7 @@ test("pi: the last name is the title, and the version of the format is kept", ()
   expect(session.lines.find(({ type }) => type === "user")?.["version"]).toBe("format 3");
 });
 
-test("pi: summaries, tools and calls outside of the conversation count, with their own model, cost and cache", () => {
+test("pi: summaries, tools and calls outside of the conversation count with their model, cost and cache", () => {
   const calls = callsIn("pi", [
     read(
       answer("a", null, "x", {
@@ -70,14 +70,14 @@ test("pi: a cache write for one hour is counted separately", () => {
   expect(JSON.stringify(session.lines)).toContain('"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":5');
 });
 
-test("pi: a call that names no model has the model that was chosen last", () => {
+test("pi: a call without a model has the last chosen model", () => {
   const change = entry("a", null, { type: "model_change", provider: "p", modelId: "chosen" });
   const session = read(change, entry("b", "a", { type: "compaction", summary: "s", usage: usage(3) }));
   expect(callsIn("pi", [session]).map(({ model }) => model)).toEqual(["chosen"]);
   expect(othersIn(session)).toEqual(["pi:model_change"]);
 });
 
-test("pi: an entry without a time has the time of its message", () => {
+test("pi: if an entry has no time, it gets the time of its message", () => {
   const message = { role: "user", content: "q", timestamp: Date.parse(at(9)) };
   const session = read({ type: "message", id: "a", parentId: null, message });
   expect(session.lines[0]?.["timestamp"]).toBe(at(9));

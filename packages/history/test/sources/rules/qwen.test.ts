@@ -1,4 +1,4 @@
-/** Rules of Qwen Code's chats. */
+/** Tests the rules for reading Qwen Code's chats. */
 import { expect, test } from "vitest";
 import { callsIn, folderWith, readAll, readOne, threadOf, titleOf } from "./one-source.ts";
 
@@ -26,7 +26,7 @@ const used = (total: number): object => ({
 const answer = (uuid: string, parent: string | null, more: object = {}): object =>
   record(uuid, parent, "assistant", { model: "qwen3", ...parts({ text: uuid }), ...more });
 
-test("Qwen Code: thoughts are added to the output only if the total shows that the output does not include them", () => {
+test("Qwen Code: thoughts are added to the output only if the total is larger than input and output", () => {
   const session = readOne("qwen", { [PLACE]: [answer("a", null, used(128)), answer("b", "a", used(120))] });
   expect(callsIn("qwen", [session])).toMatchObject([
     { input: 40, cacheRead: 60, output: 28, reasoning: 8 },
@@ -34,7 +34,7 @@ test("Qwen Code: thoughts are added to the output only if the total shows that t
   ]);
 });
 
-test("Qwen Code: archived sessions are read, and the ledger of prompts beside a session is not a session", () => {
+test("Qwen Code: archived sessions are read, and a session's file of prompts is not a session", () => {
   const archived = "projects/-srv-demo/chats/archive/a1000000-0000-4000-8000-00000000000e.jsonl";
   const ledger = PLACE.replace(".jsonl", ".ledger.jsonl");
   const folder = folderWith({
@@ -45,14 +45,14 @@ test("Qwen Code: archived sessions are read, and the ledger of prompts beside a 
   expect(readAll("qwen", folder).map(threadOf)).toEqual([["b"], ["a"]]);
 });
 
-test("Qwen Code: a branch copies records under the same ids, and its calls count once", () => {
+test("Qwen Code: if a branch copies records, their calls count once", () => {
   const lines = [answer("a", null, used(120))];
   const copies = lines.map((line) => ({ ...line, sessionId: "t" }));
   const folder = folderWith({ [PLACE]: lines, [PLACE.replace("00f", "00e")]: copies });
   expect(callsIn("qwen", readAll("qwen", folder))).toHaveLength(1);
 });
 
-test("Qwen Code: a record follows its parent; a failed call, a title and the branch are read", () => {
+test("Qwen Code: a record follows its parent, and a failed call, a title and the branch are read", () => {
   const result = record("c", "b", "tool_result", {
     ...parts({ functionResponse: { id: "t1", response: { error: "not found" } } }),
     toolCallResult: { callId: "t1", status: "error" },

@@ -1,4 +1,4 @@
-/** Where Skein looks for the data of each agent. */
+/** Tests where Skein looks for the data of each agent. */
 import { expect, test } from "vitest";
 import type { Environment, SourceName } from "../../../src/sources/port/source.ts";
 import { sources } from "../../../src/sources/registry.ts";
@@ -47,7 +47,7 @@ test.each<[SourceName, Environment, readonly string[]]>([
   expect(rootsOf(name, env)).toEqual(expected);
 });
 
-test("on macOS and Windows, the system's folders for the data of applications are searched", () => {
+test("on macOS and Windows, the application data folders of the system are searched", () => {
   expect(rootsOf("claude-desktop", {}, "darwin")).toEqual([
     "/home/ada/Library/Application Support/Claude",
     "/home/ada/Library/Application Support/Claude-3p",
@@ -66,7 +66,7 @@ test("on macOS and Windows, the system's folders for the data of applications ar
   expect(rootsOf("goose", { APPDATA: "/roaming" }, "win32")).toEqual(["/roaming/Block/goose/data/sessions"]);
 });
 
-test("under WSL the home folders of Windows are searched too, with the paths that agents use on Windows", () => {
+test("under WSL, the home folders of Windows are searched at the paths that agents use on Windows", () => {
   const homes = ["/home/ada", "/mnt/c/Users/ada"];
   expect(rootsOf("codex", {}, "linux", homes)).toEqual(["/home/ada/.codex", "/mnt/c/Users/ada/.codex"]);
   expect(rootsOf("claude-desktop", {}, "linux", homes)).toEqual([
