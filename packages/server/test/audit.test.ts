@@ -11,7 +11,7 @@ import { caller, folder, say, scripted, session, testServer } from "./world.ts";
 type Entry = Record<string, unknown>;
 
 describe("the audit log of a server", () => {
-  test("the audit log says who did what, from where and with which result, and contains no secret", async () => {
+  test("the audit log has the actor, origin and result of each action, and no secret", async () => {
     const store = await anyStore(folder());
     const { call, url } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
     const key = await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
@@ -60,7 +60,7 @@ describe("the audit log of a server", () => {
     expect(JSON.stringify(body)).not.toMatch(/secret-path|whsec_/);
     expect(JSON.stringify(body)).not.toContain(key.body["key"]);
 
-    // Filters and pages.
+    // The list has filters and pages.
     const asked = async (query: string) => (await call("GET", `/v1/audit?${query}`)).body;
     expect((await asked("actor=ci&outcome=refused")).data.map(({ action }: Entry) => action)).toEqual([
       "await.answer",
@@ -172,7 +172,7 @@ describe("the audit log of a server", () => {
   });
 });
 
-test("audit entries are removed after their retention, and not earlier", async () => {
+test("audit entries are removed only after their retention", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-01-01T00:00:00Z");
   const now = (): number => time;
@@ -187,7 +187,7 @@ test("audit entries are removed after their retention, and not earlier", async (
   expect((await audit.list("b")).items).toEqual([]);
 });
 
-test("the entries of every tenant are removed after their retention, also on a server with many tenants", async () => {
+test("audit entries of every tenant are removed after their retention, even on a server with many tenants", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-01-01T00:00:00Z");
   const now = (): number => time;

@@ -39,7 +39,7 @@ test.each(["/", "/sessions", "/sessions/0198?at=4", "/agents/x/edit", "/settings
   },
 );
 
-test("assets are cached by browsers for a year, and a repeated request is 304", async () => {
+test("browsers cache assets for a year, and a repeated request gets 304", async () => {
   const { url } = await testServer({ console: built() });
   const answer = await fetch(`${url}/assets/index-1a2b.js`);
   expect([answer.status, await answer.text()]).toEqual([200, SCRIPT]);
@@ -63,7 +63,7 @@ test("HEAD has the headers of a page and no body", async () => {
   expect((await fetch(`${url}/health`, { method: "HEAD", headers: HTML })).status).toBe(401);
 });
 
-test("requests for other addresses are answered as if there were no console", async () => {
+test("requests for other addresses get the same answers as without a console", async () => {
   const { url, call } = await testServer({ console: built() });
   for (const path of ["/v1/nothing", "/v1", "/api/v1/nothing", "/v1/sessions"])
     expect([path, (await fetch(`${url}${path}`, { headers: HTML })).status]).toEqual([path, 401]);
@@ -109,7 +109,7 @@ test("without a build the first page describes the server", async () => {
   expect((await fetch(`${url}/sessions`, { headers: HTML })).status).toBe(401);
 });
 
-test("if the built console is replaced while the server runs, the new one is served immediately", async () => {
+test("if the built console is replaced while the server runs, the new files are served immediately", async () => {
   const path = built();
   const { url } = await testServer({ console: path });
   await fetch(url, { headers: HTML });

@@ -80,7 +80,7 @@ interface Attack {
   readonly atOnce?: boolean;
 }
 
-/** The results of the tools. Each call is a step of its own. */
+/** Runs the calls and returns their results. Each call is a separate step, unless `atOnce` is set. */
 async function attack(
   calls: readonly Call[],
   { before = () => {}, agent = agentId, atOnce = false }: Attack = {},
@@ -147,7 +147,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
     );
   });
 
-  test("Bash has no network: only its own loopback, and the server's port does not answer", async () => {
+  test("Bash reaches only the loopback of its sandbox, where the server's port does not answer", async () => {
     const { port } = new URL(server.url);
     expect(await bash(`grep -c : /proc/net/dev; (echo > /dev/tcp/127.0.0.1/${port}) 2>&1; true`)).toMatch(
       /^"1\\n.*[Cc]onnection refused/s,
@@ -212,7 +212,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
   );
 
   // Outside the sandbox, the file belongs to the server's user, and nothing runs it.
-  test("a setuid file gives a command no other user's rights inside the sandbox", async () => {
+  test("a setuid file gives a command in the sandbox no rights of another user", async () => {
     const said = await bash("cp /usr/bin/id own-id; chmod 4755 own-id; ./own-id -u; grep NoNewPrivs /proc/self/status");
     expect(said).toContain("1000");
     expect(said).toMatch(/NoNewPrivs:\\t1/);
@@ -257,7 +257,7 @@ describe("the file tools of the loop", () => {
     symlinkSync(home, join(folder, "dir"));
   };
 
-  test("file tools follow no link out of the folder, neither to read nor to write", async () => {
+  test("reads and writes of file tools do not follow links out of the folder", async () => {
     const { said } = await attack(
       [
         ["Read", { file_path: "link.txt" }],

@@ -356,7 +356,7 @@ export const responses: readonly Line[] = [
     tested(
       'event: "partial", with include_partial_messages',
       "packages/server/test/dialects/claude/loop-sessions.test.ts",
-      "partial frames without an id are sent while a message is generated, and the message follows",
+      "partial frames without an id are sent before the complete message",
     ),
     ...said("PartialMessageEventData", [
       [
@@ -521,7 +521,7 @@ export const responses: readonly Line[] = [
     tested(
       'WebSocket {"type": "prompt", "content": …} answers it',
       QUESTIONS,
-      "over the socket a prompt answers a question, also with free text",
+      "over the socket a prompt answers a question, even with free text",
     ),
   ]),
 ];

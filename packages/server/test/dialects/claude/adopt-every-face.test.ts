@@ -1,4 +1,7 @@
-/** A session of the real Claude Code shows the same conversation in every interface of Skein. An adopted session can be continued in each of them. */
+/**
+ * A session of the real Claude Code shows the same conversation in every interface of Skein. Every interface can
+ * continue an adopted session.
+ */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +24,7 @@ let address = "";
 
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), "skein-faces-"));
-  // A store on disk, because the library and SQL open it while the server uses it.
+  // The store is on disk, because the library and SQL open it while the server uses it.
   address = `sqlite:${join(data, "faces.db")}`;
   server = await claudeServer({ storeUrl: address });
 }, 60_000);
@@ -32,7 +35,7 @@ afterAll(async () => {
 
 const play = (words: string, ...steps: Step[]): string => `${words} ${script(steps, words)}`;
 
-/** A message in a form that every interface can be reduced to: the role, the text, and the calls with their results. */
+/** A message in a form for comparison: the role, the text, and the calls with their results. */
 type Said = readonly [role: string, words: string];
 
 function told(role: string, content: Content): Said {
@@ -59,7 +62,7 @@ function plain(content: unknown): string {
 test("the library, /v1, /api/v1, SQL and the exported files show the same conversation", async () => {
   writeFileSync(join(server.work, "note.txt"), "the yarn is blue\n");
   const read = { name: "Read", input: { file_path: join(server.work, "note.txt") } };
-  // The session begins in one API, continues in the other, and then in a program.
+  // The session begins in the Claude API, continues in the platform API, and then in a program.
   const frames = await all(server, "/api/v1/query", {
     prompt: play("First:", { text: "Looking.", tools: [read] }, { text: "It is blue." }),
     cwd: server.work,
@@ -123,7 +126,7 @@ test("the library, /v1, /api/v1, SQL and the exported files show the same conver
   await store.close();
 }, 120_000);
 
-/** The exported files of a session, once Claude Code has written its last line. */
+/** Returns the exported files of a session, after Claude Code has written its last line. */
 async function filesOf(sessionId: string, lastWords: string): Promise<readonly ClaudeFile[]> {
   let files: ClaudeFile[] = [];
   await expect
@@ -135,7 +138,7 @@ async function filesOf(sessionId: string, lastWords: string): Promise<readonly C
   return files;
 }
 
-/** A row of the platform API, reduced to the same form. */
+/** Converts a row of the platform API to the form for comparison. */
 function wordsOfRow(row: Record<string, unknown>): string {
   const content = row["content"] as JsonObject;
   if (row["role"] === "tool_call")
@@ -145,7 +148,7 @@ function wordsOfRow(row: Record<string, unknown>): string {
   return String(content["text"]);
 }
 
-/** The conversation in Claude Code's own file, which has one line for each block and each result. */
+/** Converts Claude Code's file to the form for comparison. The file has one line for each block and each result. */
 function conversation(messages: Awaited<ReturnType<typeof getSession>>["messages"]): readonly Said[] {
   return messages.flatMap((message): readonly Said[] => {
     const { content, isMeta } = (message.raw["message"] ?? {}) as { content?: Content; isMeta?: boolean };

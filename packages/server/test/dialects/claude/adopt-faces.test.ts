@@ -10,7 +10,7 @@ import { caller, testServer } from "../../world.ts";
 
 const SESSION = /^[0-9a-f-]{36}\n$/;
 
-/** The Claude Code data directory of a person who runs `skein` at home. */
+/** Creates a home folder with a data directory of Claude Code. */
 function atHome(): { readonly home: string; readonly ids: readonly string[] } {
   const home = dataFolder();
   mkdirSync(join(home, ".claude"));
@@ -96,7 +96,7 @@ describe("over HTTP", { timeout: 60_000 }, () => {
       .map((path) => ({ path: path.slice(root.length + 1), content: readFileSync(path, "utf8") }));
   }
 
-  test("a session made of uploaded files has no folder if its own is not allowed, and its files are exported unchanged", async () => {
+  test("a session made of uploaded files has no folder if its original folder is not allowed, and its files are exported unchanged", async () => {
     const { home, ids } = atHome();
     const [id = ""] = ids;
     const { call } = await testServer();

@@ -6,7 +6,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, names, only } from "./world.ts";
 
-/** Sends the examples of `docs/reference/claude-api.md` to a real server, and checks that the tests and routes that it names exist. */
+/** Sends the examples of `docs/reference/claude-api.md` to a real server, and checks that its tests and routes exist. */
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-api.md", import.meta.url), "utf8");
 const fenced = (language: string): readonly string[] =>

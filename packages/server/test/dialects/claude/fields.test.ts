@@ -125,7 +125,7 @@ test("a permission prompt tool decides instead of people, and a message larger t
   expect(only(large, "done").data).toEqual({ reason: "error" });
 });
 
-test("the images, tools, mode, turns and hooks of a resume apply to one run, and those of a fork to all of its runs", async () => {
+test("images, tools, mode, turns and hooks apply to one run if a resume sets them, and to all runs if a fork sets them", async () => {
   const server = await serving({});
   const { query, requests, work } = server;
   const told: { session_id: string; hook_event: string }[] = [];
@@ -180,7 +180,7 @@ test("the images, tools, mode, turns and hooks of a resume apply to one run, and
   }
 });
 
-test("a token of the operator or of a subscription is sent as a bearer token, and no API key is sent beside it", async () => {
+test("a token of the operator or of a subscription is sent as a bearer token, without an API key", async () => {
   const heard: IncomingHttpHeaders[] = [];
   // The simulator does not record credentials, so this gateway records the headers of each call. It rejects every call.
   const gateway = createHttpServer((request, response) => {

@@ -29,7 +29,7 @@ async function checkpointsOf(path: string): Promise<readonly Checkpoint[]> {
   return body["checkpoints"] as Checkpoint[];
 }
 
-/** A session with two runs, each of which wrote a file. */
+/** Makes a session with two runs. Each run wrote a file. */
 async function written(name: string) {
   const file = join(folder, `${name}.txt`);
   const body = { enable_file_checkpointing: true, permission_mode: "acceptEdits", cwd: folder };
@@ -93,7 +93,7 @@ test("a rewind works after a resume and after changes by others, and the session
   expect(only(frames, "result").data["result"]).toBe("Still here.");
 });
 
-test("a checkpoint of another session is not found, and a session without checkpoints has none", async () => {
+test("a checkpoint of another session is not found, and the list of a session without checkpoints is empty", async () => {
   const { path } = await written("mine");
   const [theirs] = await checkpointsOf(path);
   const frames = await all(server, "/api/v1/query", { prompt: scripted("without", [{ text: "Hi." }]) });

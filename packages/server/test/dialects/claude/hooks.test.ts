@@ -22,7 +22,7 @@ let receiver: Server;
 let url: string;
 const told: Told[] = [];
 const headers: Record<string, unknown>[] = [];
-/** The receiver's answers, by the command in question or by the name of the event. */
+/** The receiver's answers, by command or by name of the event. */
 const answers = new Map<string, object>();
 
 beforeAll(async () => {
@@ -171,7 +171,7 @@ test("every event that Claude Code fires calls its hook over HTTP, and the decis
   await expect.poll(() => FIRED.filter((event) => !eventsOf(id).includes(event))).toEqual([]);
 });
 
-test("people are notified that a session waits for them, also if a hook answers `ask`", async () => {
+test("people are notified that a session waits for them, even if a hook answers `ask`", async () => {
   const file = join(server.work, "told.txt");
   answers.set("touch ask", { decision: "ask" });
   const stream = await open(server, "/api/v1/query", {
@@ -196,7 +196,7 @@ test("people are notified that a session waits for them, also if a hook answers 
   expect(existsSync(file)).toBe(false);
 });
 
-test("if a deciding hook does not answer, the call is denied; the session continues if another hook does not answer", async () => {
+test("if a deciding hook does not answer, the call is denied; if another hook does not answer, the session continues", async () => {
   const nobody = "http://127.0.0.1:9/hook";
   const file = join(server.work, "closed");
   const frames = await all(server, "/api/v1/query", {

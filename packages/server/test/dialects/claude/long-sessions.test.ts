@@ -6,7 +6,7 @@ import { folder, testServer } from "../../world.ts";
 
 /** Sessions whose log is too long for one read. */
 
-test("the pages of a long session have all messages in order, each once", async () => {
+test("the pages of a long session have every message once, in order", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const own = await openStore(store);
   const script = createScript({ store: own, ids: createIds() });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type TestServer, scripted, session, testServer } from "../../world.ts";
 import { all, names, only, open, talk } from "./world.ts";
 
-/** The Claude API shows every session, also sessions of the loop: streams, resumes, forks and lists work in the same way. */
+/** The Claude API shows every session, even sessions of the loop. Streams, resumes, forks and lists work in the same way. */
 
 const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };
 
@@ -12,7 +12,7 @@ async function begun(server: TestServer, agent: Record<string, unknown> = {}) {
   return { id, path: `/api/v1/sessions/${id}` };
 }
 
-test("a resume is a stream of init, messages, result and done, each with its sequence as id", async () => {
+test("a resume streams init, messages, result and done, with their sequences as ids", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const frames = await all(server, `${path}/resume`, { prompt: scripted("Hello.", [{ text: "Good morning." }]) });
@@ -74,7 +74,7 @@ test("a resume that is repeated with its Idempotency-Key returns the same run", 
   expect((await server.call("GET", path)).body["total_turns"]).toBe(1);
 });
 
-test("partial frames without an id are sent while a message is generated, and the message follows", async () => {
+test("partial frames without an id are sent before the complete message", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const prompt = scripted("Hello.", [{ text: "A longer answer.", chunk: 3, chunkDelayMs: 5 }]);
@@ -89,7 +89,7 @@ test("partial frames without an id are sent while a message is generated, and th
   expect(JSON.stringify(body)).not.toContain("partial");
 });
 
-test("a resume during a run is 409 SESSION_LOCKED, an interrupt ends the run, and a second interrupt is 404", async () => {
+test("a resume during a run gets 409 SESSION_LOCKED, an interrupt ends the run, and a second interrupt gets 404", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const running = await open(server, `${path}/resume`, { prompt: scripted("Wait.", [{ hang: true }]) });
@@ -126,7 +126,7 @@ test("a run continues when its client disconnects, unless the request asks to st
   expect(only(await all(server, `${path}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("a fork has its parent's messages up to a given one, continues on its own, and does not change its parent", async () => {
+test("a fork has its parent's messages up to a given message, and does not change its parent", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   const first = await all(server, `${path}/resume`, { prompt: scripted("One.", [{ text: "First." }]) });
@@ -326,7 +326,7 @@ test("errors have one format, with the Claude API's codes", async () => {
   ]);
 });
 
-test("a request without a body may say that it is JSON, and a route that needs a body reports a missing one", async () => {
+test("a request without a body may have the content type of JSON, and a route that needs a body rejects a missing body", async () => {
   const server = await testServer();
   const { path } = await begun(server);
   const send = async (method: string, at: string): Promise<readonly unknown[]> => {

@@ -7,7 +7,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
 
-/** Options of a query: an option that the operator allowed reaches Claude Code, and any other is rejected before a process starts. */
+/** Options of a query. An allowed option reaches Claude Code. Any other option is rejected before a process starts. */
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const MCP = fileURLToPath(new URL("../../../../adapters/test/mcp-server.ts", import.meta.url));
@@ -77,7 +77,7 @@ test("model, prompts, images, tools, folders and variables reach Claude Code", a
   });
 });
 
-test("system_prompt_append keeps Claude Code's own prompt, and settings and output styles can be named", async () => {
+test("system_prompt_append keeps Claude Code's prompt, and requests may name settings and output styles", async () => {
   await query({ prompt: scripted("append", [{ text: "Hi." }]), system_prompt_append: "Mind the yarn." });
   expect(systemOf("append")).toMatch(/Claude Code.*Mind the yarn\./s);
   const styled = await query({ prompt: scripted("styled", [{ text: "Hi." }]), settings: "team" });
@@ -92,7 +92,7 @@ test("system_prompt_append keeps Claude Code's own prompt, and settings and outp
   expect(server.requests("unknown-style")).toEqual([]);
 });
 
-test("a session has Claude Code's own prompt unless it sets another, and a resume or a fork may set one", async () => {
+test("a session has Claude Code's prompt unless its request, a resume or a fork sets another prompt", async () => {
   const plain = await query({ prompt: scripted("own-prompt", [{ text: "Hi." }]) });
   const id = only(plain, "init").data.session_id;
   plainId = id;
@@ -123,7 +123,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   const busy = { status: 529, type: "overloaded_error", message: "Busy.", times: 3, headers: { "retry-after": "0" } };
   const frames = await query({
     prompt: scripted("newer", [{ error: busy, ...bash("echo x") }, { text: "Never." }]),
-    // Older models get a thinking budget, newer ones an effort.
+    // Older models get a thinking budget, newer models get an effort.
     model: "claude-sonnet-4-5",
     allowed_tools: ["Bash"],
     effort: "low",
@@ -139,7 +139,7 @@ test("effort, thinking, betas, skills, a fallback model and a budget reach the r
   expect(calls[0]?.headers["anthropic-beta"]).toContain("context-1m-2025-08-07");
   const models = calls.map(({ request }) => (request as { model: string }).model);
   expect(models).toEqual(["claude-sonnet-4-5", "claude-sonnet-4-5", "claude-sonnet-4-5", "claude-haiku-5-5"]);
-  // A skill that is part of Claude Code. The model is told about it unless the request leaves it out.
+  // The skill `dataviz` is part of Claude Code. The model is told about it unless the request leaves it out.
   expect(JSON.stringify(calls[0]?.request)).not.toContain("dataviz");
   expect(only(frames, "error").data).toMatchObject({
     message: expect.stringMatching(/^The run has a budget of \$0\.000001, and /),
@@ -172,7 +172,7 @@ test("settings of a project are used only if they are requested", async () => {
   expect(sent("with-sources")).toContain("swordfish");
 });
 
-test("an MCP server of the operator can be named, its tools run, and a dead one is shown as failed", async () => {
+test("an MCP server of the operator can be named, its tools run, and a dead server is shown as failed", async () => {
   const prompt = scripted("mcp", [
     { tools: [{ name: "mcp__sums__add", input: { a: 40, b: 2 } }] },
     { text: "It is $LAST." },
@@ -191,7 +191,7 @@ test("an MCP server of the operator can be named, its tools run, and a dead one 
   });
 });
 
-test("before a run the server lists what a session would have, and what requests may name", async () => {
+test("before a run, the server lists the offer of a session, and the names that requests may use", async () => {
   const project = join(server.work, "offering");
   mkdirSync(join(project, ".claude/commands"), { recursive: true });
   mkdirSync(join(project, ".claude/skills/darn"), { recursive: true });
@@ -239,7 +239,7 @@ test("continue_conversation continues the last session of the folder", async () 
   await query({ prompt: scripted("there", [{ text: "There." }]), cwd: there });
   const on = await query({ prompt: scripted("here-2", [{ text: "On." }]), cwd: here, continue_conversation: true });
   expect(only(on, "init").data.session_id).toBe(id);
-  // A folder without a session gets its first one.
+  // A folder without a session gets its first session.
   const empty = join(server.work, "empty");
   mkdirSync(empty);
   const first = await query({ prompt: scripted("empty", [{ text: "New." }]), cwd: empty, continue_conversation: true });

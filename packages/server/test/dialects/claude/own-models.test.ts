@@ -1,4 +1,4 @@
-/** Claude Code with models that have their own address and key: the real binary and three simulators. */
+/** The real Claude Code with models that have different addresses and keys. Three simulators play the models. */
 import { type IncomingMessage, createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Simulator, createSimulator } from "@skein/simulator";
@@ -112,7 +112,7 @@ describe.each([
           result: `Done by ${label}.`,
         });
 
-      // Claude Code makes its own small calls with this model too, so the server's default model was never called.
+      // Claude Code also makes small calls with this model, so the server's default model was never called.
       const asked = (of: keyof typeof models) => [
         ...new Set(models[of].simulator.ledger.calls().map(({ model }) => model)),
       ];
@@ -155,7 +155,7 @@ describe.each([
     120_000,
   );
 
-  test("a model that does not speak the Messages API is refused with the reason before anything runs", async () => {
+  test("a model without the Messages API is refused with the reason before anything runs", async () => {
     const model = "openai-compatible/other";
     const sentence = `Claude Code cannot use the model "${model}", whose adapter is openai-compatible`;
     const refused = await server.call("POST", "/api/v1/query/single", { prompt: "Hello", model });

@@ -5,7 +5,7 @@ import { scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only, open, talk } from "./world.ts";
 
-/** What can reach a run of the real Claude Code while it runs: answers, permissions, controls, interrupts. */
+/** Answers, permissions, controls and interrupts reach a run of the real Claude Code. */
 
 let server: ClaudeServer;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ const asks = (label: string): string =>
 const resultOf = (frames: readonly Frame[]): string => String(only(frames, "result").data["result"]);
 const path = (id: string): string => `/api/v1/sessions/${id}`;
 
-/** A run that waits for the answer to its question. */
+/** Starts a run that waits for the answer to its question. */
 async function asking(label: string) {
   const stream = await open(server, "/api/v1/query", { prompt: asks(label) });
   const { data } = await stream.until(({ event }) => event === "question");
@@ -77,7 +77,7 @@ test("a resume request answers an open question: the same run continues, and the
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("a resume that answered a question starts no second run if it is repeated", async () => {
+test("a repeated resume that answered a question starts no second run", async () => {
   const { stream, id } = await asking("answer-again");
   const key = { "idempotency-key": "answer-again" };
   const first = await all(server, `${path(id)}/resume`, { prompt: "Use SQLite" }, key);
@@ -86,7 +86,7 @@ test("a resume that answered a question starts no second run if it is repeated",
   expect((await server.call("GET", path(id))).body).toMatchObject({ total_turns: 1 });
 });
 
-test("over the socket a prompt answers a question, also with free text", async () => {
+test("over the socket a prompt answers a question, even with free text", async () => {
   const socket = await talk(server);
   socket.send({ type: "prompt", content: asks("socket-answers") });
   await socket.until(({ event }) => event === "question");
@@ -186,7 +186,7 @@ test("a run without options never gets more rights than its session had: resume 
   socket.close();
 });
 
-test("an interrupt ends the run immediately, and does not affect the next one", async () => {
+test("an interrupt ends the run immediately, and does not affect the next run", async () => {
   const stream = await open(server, "/api/v1/query", {
     prompt: scripted("interrupt", [
       { tools: [{ name: "Bash", input: { command: "timeout 60 tail -f /dev/null" } }] },
@@ -208,7 +208,7 @@ test("an interrupt ends the run immediately, and does not affect the next one", 
     );
 });
 
-test("a second prompt during a run is 409 or queued, the run continues when its client disconnects, and a socket can follow it", async () => {
+test("a second prompt during a run gets 409 or waits in the queue, the run continues when its client disconnects, and a socket can follow it", async () => {
   const first = await open(server, "/api/v1/query", { prompt: scripted("locked", [{ text: "Slow.", delayMs: 1500 }]) });
   const { data } = await first.until(({ event }) => event === "init");
   const id = data.session_id;
