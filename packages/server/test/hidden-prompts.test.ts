@@ -28,7 +28,7 @@ async function world(agent: Record<string, unknown> = {}) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** The paths of every route that a key with the scope read may call, with their parameters filled in. */
+/** Returns the paths of all routes that a key with the scope read may call. */
 function addresses({ id, agentId, runId }: World): readonly string[] {
   const values: Record<string, string> = { session_id: id, agent_id: agentId, run_id: runId, step: "1" };
   const routes: readonly Route[] = Object.values(ROUTES);
@@ -43,7 +43,7 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** The answer of a path. A stream without an end is read until it is silent for the first time. */
+/** Returns the answer of a path. An endless stream is read until it is silent for the first time. */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });
@@ -162,7 +162,7 @@ describe.skipIf(!hasBubblewrap)("in SQL", { timeout: 120_000 }, () => {
     "SELECT content FROM api.session_messages",
   ];
 
-  test("statements of a key that may only read see no system prompt, statements of an admin do", async () => {
+  test("statements of a key that may only read see no system prompt, but statements of an admin do", async () => {
     const made = await world();
     const answers = async (key: string): Promise<string> => {
       const texts: string[] = [];

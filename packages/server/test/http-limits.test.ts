@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 import { type TestServer, session, testServer } from "./world.ts";
 
-/** A raw connection, and everything that the server sent on it. */
+/** Opens a raw connection, and collects everything that the server sends on it. */
 function raw({ url }: Pick<TestServer, "url">, text = ""): { socket: Socket; answer: Promise<string> } {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -24,7 +24,7 @@ async function expectAlive({ url }: TestServer): Promise<void> {
   expect((await fetch(`${url}/health`)).status).toBe(200);
 }
 
-test("headers or a body that do not arrive in time are 408, and the connection is closed", async () => {
+test("headers or a body that do not arrive in time get 408, and the connection is closed", async () => {
   const server = await testServer({ limits: { requestMs: 500 } });
   const { key } = server;
   const waiting = [
@@ -146,7 +146,7 @@ test("200 idle connections do not block other connections", async () => {
   expect((await session(server.call)).id).toBeDefined();
 });
 
-test("several processes on one store each grant a share of a key's limits", () => {
+test("several processes on one store divide a key's limits among them", () => {
   let processes = 1;
   const limits = { ...DEFAULT_LIMITS, requestBurst: 10, requestsPerSecond: 1, streams: 5 };
   const granted = (take: () => void): number => {

@@ -4,7 +4,7 @@ import { createMemoryLive, createMemoryStore } from "@skein/core";
 import { expect, test } from "vitest";
 import { session, testServer } from "./world.ts";
 
-/** Wrong keys as scanners send them. A store must treat each as a value, and never as a part of its query. */
+/** Wrong keys as scanners send them. A store must treat them as values, and never as a part of its query. */
 const PAYLOADS = [
   "'",
   '"',
@@ -37,7 +37,7 @@ const PAYLOADS = [
   "x".repeat(500),
 ];
 
-test("wrong keys of every kind are 401, and are not logged", async () => {
+test("wrong keys of every kind get 401, and are not logged", async () => {
   const { url, logged } = await testServer({ limits: { wrongKeysPerMinute: 1000 } });
   for (const payload of PAYLOADS)
     for (const headers of [{ "x-api-key": payload }, { authorization: `Bearer ${payload}` }]) {
@@ -82,7 +82,7 @@ test.each([
   ["a type with a tab", ["Content-Type: application/json\ta"]],
   ["two types in one header", ["Content-Type: application/json, text/plain"]],
   ["a form", ["Content-Type: application/x-www-form-urlencoded"]],
-])("a body with %s, which a form of another page can send, is 415", async (_, types) => {
+])("a body with %s gets 415, because a form of another page can send it", async (_, types) => {
   const { url, key, call } = await testServer();
   const body = '{"name":"A"}';
   const lines = ["POST /v1/agents HTTP/1.1", "Host: localhost", `X-API-Key: ${key}`, `Content-Length: ${body.length}`];
@@ -113,7 +113,7 @@ test("every answer forbids framing and type sniffing, and sets no cookie", async
       const policy = answer.headers.get("content-security-policy") ?? "";
       expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
       expect(policy).not.toMatch(/unsafe|\*/);
-      // A page may load its own script. Every other answer may load nothing.
+      // A page may load the server's script. Every other answer may load nothing.
       const isPage = answer.headers.get("content-type")?.startsWith("text/html") ?? false;
       expect([path, policy.includes("script-src 'self'")]).toEqual([path, isPage]);
       expect(answer.headers.get("x-content-type-options")).toBe("nosniff");

@@ -41,7 +41,7 @@ function sqliteStore(): string {
   return `sqlite:${join(folder(), "skein.db")}`;
 }
 
-/** A key of another tenant with the scope admin. */
+/** Creates an admin key of another tenant. */
 async function tenantAdmin(store: string, url: string): Promise<Caller> {
   const opened = await openStore(store);
   const key = await createKeys({ records: opened.records }).make({ name: "boss", scopes: ["admin"], tenant: "acme" });
@@ -124,7 +124,7 @@ test("a model keeps its key while its address stays; another address needs the k
   expect(other.keys).toEqual([]);
 });
 
-test("a redirect is not followed, so that a key is sent only to the model's own address", async () => {
+test("a redirect is not followed, so that a key is sent only to the model's address", async () => {
   const { call } = await testServer();
   const elsewhere = await fakeModel();
   const { url, keys } = await fakeModel(`${elsewhere.url}/chat/completions`);

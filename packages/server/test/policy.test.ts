@@ -188,7 +188,7 @@ test.each([
   await expect(testServer({ config: { policy } })).rejects.toThrow(sentence);
 });
 
-test("an unknown rule, or one of the wrong type, is an error that names its place in the policy", () => {
+test("the error for an unknown rule or a rule of the wrong type names its place in the policy", () => {
   expect(() => codeOf({ policy: { tool: [] } as object })).toThrow(/policy: .*tool/);
   expect(() => codeOf({ policy: { keys: { ci: { concurrentRuns: 0 } } } })).toThrow(
     /policy\.keys\.ci\.concurrentRuns: /,

@@ -5,7 +5,7 @@ import { scripted, session, settled, testServer } from "./world.ts";
 
 const DAYS_AGO = "now() - interval '40 days'";
 
-test("a server deletes sessions that are older than their tenant's retention and logs each of them, and keeps sessions that wait", async () => {
+test("a server deletes and logs sessions that are older than their tenant's retention, and keeps sessions that wait", async () => {
   const { template, url: serverUrl } = inject("postgres");
   const { url, drop } = await createDatabase(serverUrl, { template });
   const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };

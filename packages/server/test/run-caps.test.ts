@@ -114,7 +114,7 @@ test("two servers on one store count runs together", async () => {
   expect(seen.most).toBe(3);
 });
 
-test("a lowered cap ends no run and applies to new ones, and runs of a revoked key continue", async () => {
+test("a lowered cap ends no run and applies to new runs, and runs of a revoked key continue", async () => {
   const { tool, seen, open, shut } = gatedTool();
   const store = `sqlite:${folder()}/skein.db`;
   const config = (concurrentRuns: number): SkeinConfig => ({

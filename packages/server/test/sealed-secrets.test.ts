@@ -6,7 +6,7 @@ import { createVault } from "@skein/core";
 import { expect, test } from "vitest";
 import { folder, testServer } from "./world.ts";
 
-/** Every byte of the store's files. */
+/** Returns every byte of the store's files. */
 function bytesOf(place: string): string {
   return readdirSync(place, { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile())

@@ -113,7 +113,7 @@ test("every route that needs a key rejects a missing key, a wrong key, a wrong s
   }
 });
 
-test("with valid bodies, another tenant's resources are 404 on every route, and in no list", async () => {
+test("with valid bodies, another tenant's resources get 404 on every route, and are in no list", async () => {
   const { inject, theirs, mine, fill, agentId, sessionId, server } = await twoTenants();
   const bodies: Record<string, unknown> = {
     "/messages": { role: "user", content: { text: "x" } },
@@ -190,7 +190,7 @@ test.each([
   }
 });
 
-test("the server's own origin and one that the operator allowed may call", async () => {
+test("the server's origin and an origin that the operator allowed may call", async () => {
   const { url, key } = await testServer({ allowedOrigins: ["https://console.example"] });
   expect((await fetch(`${url}/v1/agents`, { headers: { origin: url, "x-api-key": key } })).status).toBe(200);
   const preflight = await fetch(`${url}/v1/agents`, {
@@ -210,7 +210,7 @@ test.each([
   ["application/json garbage"],
   ["application/jsonx"],
   ["multipart/form-data"],
-])("a body of the type %j is 415", async (type) => {
+])("a body of the type %j gets 415", async (type) => {
   const { server, mine } = await twoTenants();
   const answer = await server.inject({
     method: "POST",
@@ -269,7 +269,7 @@ test.each([
 });
 
 test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
-  "a session id that is not a UUID (%s) is 422 or matches no route",
+  "a session id that is not a UUID (%s) gets 422 or matches no route",
   async (id) => {
     const { inject, mine } = await twoTenants();
     expect([404, 422]).toContain((await inject("GET", `/v1/sessions/${id}`, mine.read)).statusCode);
@@ -281,7 +281,7 @@ test("no GET route starts a command that its query names", async () => {
   expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
 });
 
-test("a wrong method is 405 with Allow for callers with a key, and an unknown address is 404", async () => {
+test("a wrong method gets 405 with Allow for callers with a key, and an unknown address gets 404", async () => {
   const { inject, mine, sessionId } = await twoTenants();
   const asked = async (method: string, url: string, key: string | undefined) => {
     const { statusCode, headers } = await inject(method, url, key);
@@ -328,7 +328,7 @@ test("a revoked key loses its open stream, and its next request is rejected", as
   const key = await keys.make({ name: "guest", tenant: "default", scopes: ["read"] });
   const reading = await openFrames(`${url}${path}/events`, { "x-api-key": key });
   await keys.revoke("guest");
-  // `npm run wire` measures the delay. Here the machine may be busy.
+  // `npm run wire` measures the delay. This test does not, because the machine may be busy.
   expect((await reading.rest).at(-1)).toMatchObject({ event: "stream.closing", data: { reason: "revoked" } });
   expect((await caller(url, key)("GET", path)).status).toBe(401);
   await other.close();
@@ -345,7 +345,7 @@ test("errors are problem+json if requested", async () => {
   });
 });
 
-test("secrets that pass through the server are not in its log, nor in errors", async () => {
+test("secrets that pass through the server are neither in its log nor in errors", async () => {
   const { call, logged, key } = await testServer();
   const canaries = ["sk-ant-canary-0123456789", "ghp_canarycanarycanary123", "postgres://u:canary@h/d", key];
   const { path } = await session(call);

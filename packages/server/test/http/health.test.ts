@@ -42,7 +42,7 @@ test("both APIs report a store that can only be read because its disk is full", 
   expect((await get("/ready")).status).toBe(200);
 });
 
-test("if an optional part does not answer, /health says what that changes, but not the part's address", async () => {
+test("if an optional part does not answer, /health tells the effect, but not the part's address", async () => {
   let isAway = true;
   const store = createMemoryStore();
   const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "t", scopes: ["read"] });

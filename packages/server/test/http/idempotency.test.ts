@@ -6,7 +6,7 @@ import { PATIENCE_MS } from "../../../../scripts/patience.ts";
 
 const HOUR = 3600 * 1000;
 
-test("a response is kept for at least 24 and at most 48 hours, also if the server was off for weeks", async () => {
+test("a response is kept for at least 24 and at most 48 hours, even if the server was off for weeks", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T23:59:00Z");
   const idempotency = createIdempotency({ records, now: () => time, ids: createIds(), report: () => {} });
@@ -27,7 +27,7 @@ test("a response is kept for at least 24 and at most 48 hours, also if the serve
   expect((await records.list({ tenant: "$idempotency", kind: "answer" })).items).toEqual([]);
 });
 
-test("if a process dies during a request, a repeated request creates the same thing, immediately on the same machine and after 4 s elsewhere", async () => {
+test("if a process dies during a request, a repeated request creates the same resource, immediately on the same machine and after 4 s on another machine", async () => {
   const { records } = createMemoryStore();
   let time = Date.parse("2026-11-15T12:00:00Z");
   const server = (owner: string) =>

@@ -2,7 +2,7 @@ import { openStore } from "skein/stores";
 import { expect, test } from "vitest";
 import { type Caller, folder, say, scripted, session, settled, testServer } from "../world.ts";
 
-/** Every POST that creates or changes something, and a count of what it creates. */
+/** Every POST that creates or changes something, with a function that counts the created resources. */
 const POSTS: readonly (readonly [
   name: string,
   prepare: (call: Caller) => Promise<readonly [path: string, body: unknown]>,
@@ -79,7 +79,7 @@ test("a POST whose server died before its response was stored gets the same resp
     const key = { "idempotency-key": name };
     const first = await call("POST", path, body, key);
     expect([name, first.status]).toEqual([name, expect.toSatisfy((status: number) => status < 300)]);
-    // The state after a crash between the work and its response.
+    // This is the state after a crash between the work and its response.
     const { items } = await other.records.list({ tenant: "$idempotency", kind: "answer", limit: 100 });
     const [kept] = items.toSorted((a, b) => (a.updatedAt < b.updatedAt ? 1 : -1));
     const { value, ...record } = kept as (typeof items)[number];

@@ -3,7 +3,7 @@ import { createShapeCheck } from "../../src/http/json-shape.ts";
 
 const SHAPE = { depth: 3, entries: 4, values: 10 };
 
-/** The result of the check for a text in pieces of this length. */
+/** Checks a text in pieces of this length, and returns the problem. */
 function problemOf(text: string, length: number): string | undefined {
   const check = createShapeCheck(SHAPE);
   const bytes = Buffer.from(text);

@@ -15,7 +15,7 @@ const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
   Object.values(methods).map((operation) => ({ path, ...operation })),
 );
 
-/** The places in the description where a list has no description of its items. */
+/** Returns the places in the description where a list has no description of its items. */
 function openLists(value: unknown, place = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   const { items } = value as { items?: object };

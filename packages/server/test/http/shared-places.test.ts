@@ -5,7 +5,7 @@ import { createSharedPlaces } from "../../src/http/shared-places.ts";
 
 const ever = new AbortController().signal;
 
-test("a waiting statement gets a place even if the statement before it used its whole time limit", async () => {
+test("a waiting statement begins even if the statement before it used its whole time limit", async () => {
   const places = createSharedPlaces({ ...DEFAULT_LIMITS, statements: 1, statementMs: 100 }, () => false);
   const giveBack = await places.statement("a", ever);
   const next = places.statement("a", ever);
@@ -15,7 +15,7 @@ test("a waiting statement gets a place even if the statement before it used its 
   expect(await next).toBeTypeOf("function");
 });
 
-test("the memory of a large body is free after its processing: immediately if there is one tenant, after a pause if there are several", async () => {
+test("the memory of a large body is free after its processing, immediately for one tenant and after a pause for several tenants", async () => {
   const limits = { ...DEFAULT_LIMITS, bytesInFlight: 1000 };
   const taken = async (isShared: boolean): Promise<number> => {
     const places = createSharedPlaces(limits, () => isShared);

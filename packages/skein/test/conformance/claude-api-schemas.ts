@@ -396,7 +396,7 @@ export const responses: readonly Line[] = [
     tested(
       "data.structured_output: dict | None = None",
       SESSIONS,
-      "structured output is in the result; an answer that does not match is 422 from /query/single and an error in the stream, also after a resume",
+      "structured output is in the result; an answer that does not match gets 422 from /query/single and an error in the stream, even after a resume",
     ),
     ...said("Usage", [
       ["UsageSchema.input_tokens: int", "input_tokens", "number"],
@@ -472,7 +472,7 @@ export const responses: readonly Line[] = [
     tested(
       "DependencyStatus.error: str | None = None",
       "packages/server/test/dialects/claude/without.test.ts",
-      "a server without Claude Code rejects queries and says why, and lists sessions",
+      "a server without Claude Code rejects queries with a reason, and lists sessions",
     ),
   ]),
   ...section("SDK message → API event", [
@@ -485,7 +485,7 @@ export const responses: readonly Line[] = [
       tested(
         what,
         SESSIONS,
-        "the stream of a query has init, messages with every block, result and done, and the ids are Claude Code's own",
+        "the stream of a query has init, messages with every block, result and done, and the ids of Claude Code",
       ),
     ),
     ...said("MessageEventData", [

@@ -15,7 +15,7 @@ let home: string;
 let server: ClaudeServer;
 let key: string;
 let lesser: Caller;
-/** A key that may run agents, but for which the operator has not allowed Claude Code. */
+/** A key that may run agents but not Claude Code. */
 let closedKey: string;
 beforeAll(async () => {
   home = realpathSync(mkdtempSync(join(tmpdir(), "skein-claude-rights-")));
@@ -62,7 +62,7 @@ async function expectRefused(id: string, cwd: string): Promise<void> {
   socket.close();
 }
 
-test("a key without the scope admin cannot continue a session that bypasses permissions, except in another mode", async () => {
+test("a key without the scope admin can continue a session that bypasses permissions only in another mode", async () => {
   const options = { permission_mode: "bypassPermissions", sandbox: { enabled: true }, cwd: server.work };
   const id = await begun(options);
   await expectRefused(id, server.work);
@@ -82,7 +82,7 @@ test("a key without the scope admin cannot continue a session that bypasses perm
   expect(only(fork, "done").data["reason"]).toBe("error");
 });
 
-test("a key without the scope admin cannot continue a session that was switched to bypassing permissions", async () => {
+test("a key without the scope admin cannot continue a session after control switched it to bypassing permissions", async () => {
   const id = await begun({ sandbox: { enabled: true } });
   const path = `/api/v1/sessions/${id}`;
   const change = { type: "permission_mode_change", permission_mode: "bypassPermissions" };
@@ -94,7 +94,7 @@ test("a key without the scope admin cannot continue a session that was switched 
   expect((await lesser("POST", `${path}/resume`, { prompt })).status).toBe(200);
 });
 
-test("a key without the scope admin that the operator did not name cannot run Claude Code, by any route", async () => {
+test("no route lets a key run Claude Code without the scope admin or the operator's permission", async () => {
   const id = await begun({});
   const guest = caller(server.url, closedKey);
   const { body: agent } = await server.call("POST", "/v1/agents", { name: "coder", runtime: "claude-code" });

@@ -4,7 +4,7 @@ import { type Fact, type StreamEvent, createIds } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { sendRun } from "../../../src/dialects/claude/run-frames.ts";
 
-/** A run whose first step has called a tool, with a reader that follows the run. */
+/** Starts a run whose first step has called a tool, with a reader of the run. */
 async function followed() {
   const ids = createIds();
   const store = createMemoryStore();
@@ -98,7 +98,7 @@ async function followed() {
     piece,
     order,
     frames,
-    /** A steering prompt: it belongs to another run, but this run reads it. */
+    /** Adds a prompt that belongs to another run and steers this run. */
     async steer(text: string) {
       const prompt = await script.prompt(text);
       await script.append([entered(prompt.messageId, "user_message_added")], { lease });

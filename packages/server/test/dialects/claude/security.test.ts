@@ -1,4 +1,4 @@
-/** Which parts of a request reach a child process. A stub in place of Claude Code records them. */
+/** A stub in place of Claude Code records which parts of a request reach a child process. */
 import {
   existsSync,
   mkdirSync,
@@ -221,7 +221,7 @@ test("after a real session with hooks and MCP servers, neither the store nor a t
   }
 });
 
-test("a folder's own settings are ignored unless they are requested", async () => {
+test("the settings in a folder are ignored unless they are requested", async () => {
   const real = await claudeServer();
   try {
     const project = join(real.work, "project");

@@ -10,13 +10,16 @@ import { type Caller, caller } from "../../world.ts";
 
 /** The sandbox is off by default, because other tests cover it. */
 
-/** A server that runs the real Claude Code against its own simulator. Several tests share it; the file that starts it closes it. */
+/**
+ * A server that runs the real Claude Code with a separate simulator. Several tests share it, and the test file that
+ * starts it closes it.
+ */
 export interface ClaudeServer {
   readonly url: string;
   readonly key: string;
   readonly call: Caller;
   readonly simulator: Simulator;
-  /** Where sessions may work. */
+  /** The folder in which sessions may work. */
   readonly work: string;
   readonly data: string;
   readonly logged: Record<string, unknown>[];
@@ -54,7 +57,7 @@ export async function claudeServer({
     allowedWebhookAddresses: [],
     anthropicApiKey: "sk-ant-api03-dummy-not-a-key",
     anthropicBaseUrl: simulator.url,
-    // Off, because processes that are started in advance slow the tests down.
+    // Processes that are started in advance would slow the tests down.
     code: codeOf({ claude: { roots: [work], processes: { ahead: 0 }, ...claude }, policy }),
     limits: { requestBurst: 100_000, requestsPerSecond: 100_000 },
     log: (line) => logged.push({ ...line }),

@@ -21,7 +21,7 @@ const query = (body: Record<string, unknown>, headers?: Record<string, string>):
 const sessionOf = (frames: readonly Frame[]): string => only(frames, "init").data.session_id;
 const textOf = (frames: readonly Frame[]): unknown => only(frames, "result").data["result"];
 
-test("the stream of a query has init, messages with every block, result and done, and the ids are Claude Code's own", async () => {
+test("the stream of a query has init, messages with every block, result and done, and the ids of Claude Code", async () => {
   const prompt = scripted("first-query", [
     { thinking: "Hm.", text: "I look.", tools: [{ name: "Bash", input: { command: "echo blue-$((40+2))" } }] },
     { text: "It says $LAST." },
@@ -78,7 +78,7 @@ test("the stream of a query has init, messages with every block, result and done
   expect((await server.call("GET", "/api/v1/sessions?user=bob")).body).toMatchObject({ total: 0 });
 });
 
-test("a resume continues the conversation, by its own route and by session_id, and turns and cost add up", async () => {
+test("a resume continues the conversation by its path or by session_id, and turns and cost add up", async () => {
   const id = sessionOf(await query({ prompt: scripted("resume-1", [{ text: "My name is Ariadne." }]) }));
   const second = await all(server, `/api/v1/sessions/${id}/resume`, {
     prompt: scripted("resume-2", [{ text: "Two." }]),
@@ -106,7 +106,7 @@ test("a resume continues the conversation, by its own route and by session_id, a
   expect(costs[1]?.["total_cost_usd"]).toBeLessThan(costs[1]?.["session_total_cost_usd"] as number);
 });
 
-test("a fork continues in a copy, at its end or at a message, and does not change its parent", async () => {
+test("a fork copies a session up to its end or up to a message, and does not change its parent", async () => {
   const first = await query({ prompt: scripted("fork-1", [{ text: "The yarn is red." }]), max_turns: 7 });
   const id = sessionOf(first);
   await all(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("fork-2", [{ text: "The needle is long." }]) });
@@ -189,7 +189,7 @@ test("the limit of turns and an error of the model are reported", async () => {
   expect(textOf(again)).toBe("Fine.");
 });
 
-test("structured output is in the result; an answer that does not match is 422 from /query/single and an error in the stream, also after a resume", async () => {
+test("structured output is in the result; an answer that does not match gets 422 from /query/single and an error in the stream, even after a resume", async () => {
   const schema = { type: "object", properties: { colour: { type: "string" } }, required: ["colour"] };
   const output_format = { type: "json_schema", schema };
   const good = { tools: [{ name: "StructuredOutput", input: { colour: "blue" } }] };
@@ -298,7 +298,7 @@ function inCommon(content: Record<string, unknown> = {}): Record<string, unknown
   return { ...rest, ...(Array.isArray(blocks) && { content: blocks.map(same) }) };
 }
 
-test("a deleted session is 404, and its stream ends", async () => {
+test("a deleted session gets 404, and its stream ends", async () => {
   const running = await open(server, "/api/v1/query", { prompt: scripted("deleted", [{ hang: true }]) });
   const { data } = await running.until(({ event }) => event === "init");
   const path = `/api/v1/sessions/${data.session_id}`;

@@ -5,7 +5,7 @@ import { script } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { claudeServer } from "./server.ts";
 
-test("answers of the built-in simulation through Claude Code are marked, cost nothing, and are in no total of costs", async () => {
+test("answers of the built-in simulation through Claude Code are marked and cost nothing, and totals of costs leave them out", async () => {
   const server = await claudeServer({ anthropicApiKey: undefined, anthropicBaseUrl: undefined });
   onTestFinished(server.close);
   const helper = { description: "Helps.", prompt: "You help.", tools: ["Bash"] };

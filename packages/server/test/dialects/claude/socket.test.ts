@@ -9,7 +9,7 @@ import { open, talk } from "./world.ts";
 
 const at = (url: string): string => `${url.replace("http", "ws")}/api/v1/query/ws`;
 
-/** The status with which an upgrade is rejected. */
+/** Returns the status with which an upgrade is rejected. */
 async function refused(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
   const socket = new WebSocket(at(url), { headers });
   return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ test("a server that stops notifies its sockets and waiting requests, and ends it
   expect(frames.at(-1)).toMatchObject({ event: "error", data: { code: "SERVICE_UNAVAILABLE" } });
 });
 
-test("an idle stream is kept open by comments", async () => {
+test("comments keep an idle stream open", async () => {
   const server = await testServer({ limits: { heartbeatMs: 20 } });
   const { id } = await session(server.call);
   const stream = await open(server, `/api/v1/sessions/${id}/resume`, { prompt: scripted("Hang.", [{ hang: true }]) });

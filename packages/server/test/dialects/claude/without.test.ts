@@ -10,7 +10,7 @@ import { testServer } from "../../world.ts";
 import { claudeServer } from "./server.ts";
 import { all } from "./world.ts";
 
-test("a server without Claude Code rejects queries and says why, and lists sessions", async () => {
+test("a server without Claude Code rejects queries with a reason, and lists sessions", async () => {
   const server = await claudeServer({ claudeCode: false });
   onTestFinished(() => server.close());
   const health = await server.call("GET", "/api/v1/health");

@@ -15,7 +15,7 @@ export interface Frame {
 export interface Stream {
   readonly frames: Frame[];
   readonly comments: string[];
-  /** Waits for a matching frame. A frame that has arrived already counts. */
+  /** Waits for a matching frame. A frame that arrived before the call counts. */
   until(isIt: (frame: Frame) => boolean): Promise<Frame>;
   /** Waits for the end of the stream. */
   end(): Promise<readonly Frame[]>;
@@ -28,7 +28,7 @@ interface Asking {
   readonly key: string;
 }
 
-/** Requests a stream. Any other answer throws with its status and error. */
+/** Requests a stream. Throws the status and error of any other answer. */
 export async function open(
   { url, key }: Asking,
   path: string,
@@ -108,7 +108,7 @@ class Refused extends Error {
   }
 }
 
-/** The whole stream of a request. */
+/** Reads the whole stream of a request. */
 export async function all(
   asking: Asking,
   path: string,
@@ -137,7 +137,7 @@ export interface Talk {
   close(): void;
 }
 
-/** A conversation over `/api/v1/query/ws`. */
+/** Begins a conversation over `/api/v1/query/ws`. */
 export async function talk({ url, key }: Asking): Promise<Talk> {
   const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/query/ws`, { headers: { "x-api-key": key } });
   const said: Said[] = [];

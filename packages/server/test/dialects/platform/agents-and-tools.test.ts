@@ -84,7 +84,7 @@ test.each([
   expect([status, body.error.message]).toEqual([422, expect.stringContaining("output_schema")]);
 });
 
-test("a model of another provider answers, and its request is shown in the format of the log and as it was sent", async () => {
+test("a model of another provider answers, and its request is shown in the format of the log and of the provider", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   vi.stubEnv("LLAMA_KEY", "simulated");
@@ -151,7 +151,7 @@ test("tools that agents can name are listed by name", async () => {
   expect((await without.call("GET", "/v1/tools")).body).toEqual({ data: [] });
 });
 
-test("a session that no server can drive says what is missing: in its log, on the session and in /health, until a server has it", async () => {
+test("a session that no server can drive shows what is missing in its log, on the session and in /health, until a server can drive it", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const rare = defineTool({ name: "rare", description: "Rare.", input: z.looseObject({}), run: () => "found" });
   const first = await testServer({ store, config: { tools: [rare] } });

@@ -161,7 +161,7 @@ test("after kill -9 of the server in the middle of a run, the next server announ
   const first = await serve();
   const { id, path } = await session(first.call);
   const seen = await until(first, ({ session: { activity } }) => activity === "running", {
-    // The answer is delayed: a run that ends immediately may be over before the stream reports that it runs.
+    // The answer is delayed, because a run that ends immediately may be over before the stream reports that it runs.
     onOpen: () => say(first.call, path, scripted("Slowly.", [{ text: "word ".repeat(400), delayMs: 2000 }])),
   });
   first.process.child.kill("SIGKILL");

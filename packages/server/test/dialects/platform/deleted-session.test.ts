@@ -1,4 +1,4 @@
-/** When a session is deleted, no other place keeps any of its content. */
+/** A deleted session leaves no content anywhere. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";

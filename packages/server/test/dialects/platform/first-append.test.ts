@@ -6,7 +6,7 @@ import { scripted, session, testServer } from "../../world.ts";
 
 const postgres = inject("postgres");
 
-/** The types of a session's events, in one list per transaction that stored them. */
+/** Returns the types of a session's events, in one list per transaction. */
 async function transactions(url: string, sessionId: string): Promise<readonly (readonly string[])[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -184,7 +184,7 @@ test.each(["abc", "-1", "999999999", "1e3", "x".repeat(5000)])(
   },
 );
 
-test("before the server stops, a last frame tells the readers of streams that it stops", async () => {
+test("before the server stops, a last frame tells the readers of streams that the server stops", async () => {
   const { call, url, key, close } = await testServer();
   const { path } = await session(call);
   const reading = await openFrames(`${url}${path}/events`, { "x-api-key": key });

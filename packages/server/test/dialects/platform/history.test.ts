@@ -1,4 +1,4 @@
-/** Claude Code's own sessions over HTTP: permissions, pages of transcripts of any size, search, usage, files, export, changes. */
+/** Sessions in Claude Code's files over HTTP: permissions, pages of transcripts of any size, search, usage, files, export, changes. */
 import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -222,7 +222,7 @@ test("the first list makes the index for searches in the background, and a list 
   await changes.next().catch(() => undefined);
 });
 
-test("`source` limits lists, searches and counts to one agent, and the error for an unknown agent names the known ones", async () => {
+test("`source` limits lists, searches and counts to one agent, and the error for an unknown agent names the known agents", async () => {
   const { root } = claudeFolder();
   const codex = join(folder(), "codex");
   cpSync(join(import.meta.dirname, "../../../../history/test/fixtures/agents/codex"), codex, { recursive: true });
@@ -259,7 +259,7 @@ test("`source` limits lists, searches and counts to one agent, and the error for
   }
 });
 
-test("the pages of a long transcript have each message once, a very long text is cut, and its line can be read in full", async () => {
+test("the pages of a long transcript have every message once, a very long text is cut, and the full line of this text can be read", async () => {
   const { root } = claudeFolder();
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
   const client = createClient({ url, apiKey: key });
@@ -313,7 +313,7 @@ test("only the operator's admins and named keys may read the history, and nobody
     "/v1/history/events",
   ];
   for (const path of paths) {
-    // A key without the right to read a session gets the answer for a session that does not exist.
+    // A key that may not read the session gets 404, as for an unknown session.
     const refused = path.includes(SESSION) ? 404 : 403;
     expect([path, await status(plain, path), await status(other, path)]).toEqual([path, refused, refused]);
     if (path !== "/v1/history/events") expect([path, await status(named, path)]).toEqual([path, 200]);

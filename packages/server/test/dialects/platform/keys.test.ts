@@ -60,7 +60,7 @@ test("an admin creates, lists and revokes keys of its own tenant, and a key is s
   const { data } = (await admin("GET", "/v1/keys")).body;
   expect(data.map(({ name }: { name: string }) => name).sort()).toEqual(["ci", "root"]);
   expect(JSON.stringify(data)).not.toContain(key);
-  // An admin sees no keys of other tenants. Keys with other scopes see none at all.
+  // An admin sees no keys of other tenants. A key without the scope admin sees no keys.
   expect((await stranger("GET", "/v1/keys")).body.data).toHaveLength(1);
   for (const [method, path] of [
     ["DELETE", ""],
@@ -94,7 +94,7 @@ test.each([
   await server.close();
 });
 
-test("an expired key is rejected with a message that names the time, also if it was valid a moment ago", async () => {
+test("an expired key is rejected with a message that names the time, even if it was valid a moment ago", async () => {
   const { server, as, admin, listed, pass, now } = await clockServer();
   const expires_at = new Date(now() + DAY_MS).toISOString();
   const { key, id } = (await admin("POST", "/v1/keys", { name: "day", scopes: ["run"], expires_at })).body;
@@ -165,7 +165,7 @@ test("the last use of a key is known to the minute", async () => {
   await server.close();
 });
 
-test("600 wrong keys are 401 and soon 429, and a valid key from the same address is still accepted", async () => {
+test("600 wrong keys get 401 and soon 429, and a valid key from the same address is still accepted", async () => {
   const { server, as, admin } = await clockServer();
   const statuses = new Map<number, number>();
   for (let at = 0; at < 600; at += 1) {

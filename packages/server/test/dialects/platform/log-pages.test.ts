@@ -1,4 +1,4 @@
-/** Parts of a log: its end, and the model calls in it. */
+/** Reads of a part of a log: the end of the log, or its model calls. */
 import type { SentRequest } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";

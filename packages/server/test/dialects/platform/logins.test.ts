@@ -154,7 +154,7 @@ test("a WebSocket can be opened with the cookie only by pages of this server", a
   expect(await opened({ origin: url })).toBe(401);
 });
 
-test("wrong keys are 401 and then 429, and a valid key still logs in", async () => {
+test("wrong keys get 401 and then 429, and a valid key still logs in", async () => {
   const { url, key } = await testServer({ limits: { wrongKeysPerMinute: 3 } });
   const login = (given: string) => caller(url, undefined)("POST", "/v1/login", { key: given });
   const statuses = [];

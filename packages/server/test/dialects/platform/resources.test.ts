@@ -11,7 +11,7 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 const NOBODY = "00000000-0000-7000-8000-000000000000";
 const pick = { name: "pick", description: "Lets a person pick.", input_schema: { type: "object" } };
 
-test("a message uses the model that it names, otherwise the model of its session, of its agent, or the default", async () => {
+test("a message uses its model, the model of its session, the model of its agent or the default, in this order", async () => {
   const { call } = await testServer();
   const { body: fallback } = await call("POST", "/v1/models", { name: "claude-haiku-4-5", is_default: true });
   const { body: ofAgent } = await call("POST", "/v1/models", { name: "claude-sonnet-4-5" });
@@ -34,7 +34,7 @@ test("a message uses the model that it names, otherwise the model of its session
   expect((await call("POST", "/v1/agents", { name: "A", default_model_id: NOBODY })).status).toBe(422);
 });
 
-test("an agent without a model uses the current default, also in existing sessions", async () => {
+test("an agent without a model uses the current default, even in existing sessions", async () => {
   const { call } = await testServer();
   const { path, agentId } = await session(call);
   const used = async (): Promise<unknown> => {
@@ -101,7 +101,7 @@ test("runs are listed and read, with their actions, their cost, and the requests
   expect((await call("GET", `${path}/runs?limit=1`)).body["next_cursor"]).toEqual(expect.any(String));
 });
 
-test("a prompt beyond the limit of a session's queue is 409, unless its request is a repeated one", async () => {
+test("a prompt beyond the limit of a session's queue gets 409, unless its request is a repeat", async () => {
   const { call } = await testServer({ limits: { queuedPrompts: 2 } });
   const { path } = await session(call, {});
   await say(call, path, scripted("Slow.", [{ text: "Never.", hang: true }]));
@@ -163,7 +163,7 @@ test("a run that is queued, or was cancelled in the queue, can be read", async (
   expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
-test("a call of a tool that the caller runs is listed as an await, accepts one answer and rejects a second", async () => {
+test("a call of a tool that the caller runs is listed as an await, accepts one answer and rejects a second answer", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Blue it is." }]));
@@ -197,7 +197,7 @@ test.each([
   expect(await call("POST", `${path}/messages`, body)).toMatchObject({ status: 422, body: { error: { message } } });
 });
 
-test("cancel ends a run; without a run it is 409", async () => {
+test("cancel ends a run, and gets 409 without a run", async () => {
   const { call } = await testServer();
   const { path } = await session(call);
   expect(await call("POST", `${path}/cancel`)).toMatchObject({ status: 409, body: { error: { code: "not_running" } } });
@@ -238,7 +238,7 @@ test("a session is forked at a message, edited, listed by tag and status, and de
 });
 
 test.each(["memory:", "sqlite"])(
-  "on %s an exported session is imported as a new one with the same log",
+  "on %s an exported session is imported as a new session with the same log",
   async (store) => {
     const { call } = await testServer({ store: store === "memory:" ? store : `sqlite:${folder()}/skein.db` });
     const { path } = await session(call);
@@ -450,7 +450,7 @@ test.each([
   ["no text", { role: "user", content: { text: "" } }],
   ["no blocks", { role: "user", content: [] }],
   ["an unknown field", { role: "user", content: { text: "x" }, id: "1" }],
-])("a message with %s is 422", async (_, body) => {
+])("a message with %s gets 422", async (_, body) => {
   const { call } = await testServer();
   const { path } = await session(call);
   expect(await call("POST", `${path}/messages`, body)).toMatchObject({
@@ -459,7 +459,7 @@ test.each([
   });
 });
 
-test("Idempotency-Key: a repeated request gets the stored answer, another body is 422, a concurrent request is 409 or the same", async () => {
+test("a repeated request with an Idempotency-Key gets the stored answer, another body gets 422, and a concurrent request gets 409 or the same answer", async () => {
   const { call } = await testServer({ store: `sqlite:${folder()}/skein.db` });
   const { path } = await session(call);
   const body = { role: "user", content: { text: "Hello." } };
@@ -498,7 +498,7 @@ test("ETag: a request with a stale If-Match changes nothing, and a matching If-N
   expect((await call("GET", path)).body).toMatchObject({ name: "B" });
 });
 
-test("another agent's id in the path is 404", async () => {
+test("another agent's id in the path gets 404", async () => {
   const { call } = await testServer();
   const one = await session(call);
   const other = await session(call);

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { pick } from "../../../../core/test/loop/tools.ts";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
 
-/** The text of a stream of `data:` frames, read to its end. */
+/** Reads a stream of `data:` frames to its end, and returns the text. */
 async function textFrames(url: string, key: string): Promise<readonly string[]> {
   const response = await fetch(url, { headers: { "x-api-key": key } });
   expect(response.status).toBe(200);
@@ -12,7 +12,7 @@ async function textFrames(url: string, key: string): Promise<readonly string[]> 
   return frames.map((frame) => frame.slice(6).replaceAll("\ndata: ", "\n"));
 }
 
-test("a run can be read as text in each of the three forms, live and again afterwards", async () => {
+test("a run can be read as text in each of the three forms, during the run and afterwards", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
   const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 100, delayMs: 1500 };

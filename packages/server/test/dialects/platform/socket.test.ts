@@ -172,7 +172,7 @@ test.each([
     let isCut = false;
     ws.on("close", () => (isCut = true));
     const sendSome = async (): Promise<boolean> => {
-      // Stops at 1 MB: what the server has not read stays in the memory of the sender.
+      // Stops at 1 MB, because bytes that the server has not read stay in the memory of the sender.
       while (ws.readyState === ws.OPEN && ws.bufferedAmount < 1_000_000) flood(ws);
       await new Promise((resolve) => setTimeout(resolve, 10));
       // A client that does not read cannot learn that it was disconnected, so the test reads the server's metrics.

@@ -15,7 +15,7 @@ async function waiting(call: Caller, agentName: string, id: string) {
   return made;
 }
 
-test("all open awaits are listed oldest first, page by page, and answered ones are not listed", async () => {
+test("all open awaits are listed oldest first, page by page, and answered awaits are not listed", async () => {
   const { call } = await testServer();
   const made = [await waiting(call, "One", "a"), await waiting(call, "Two", "b"), await waiting(call, "Two", "c")];
   await session(call);
