@@ -147,7 +147,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
     );
   });
 
-  test("Bash reaches only the loopback of its sandbox, where the server's port does not answer", async () => {
+  test("Bash has no network except the loopback of its sandbox, where the server's port does not answer", async () => {
     const { port } = new URL(server.url);
     expect(await bash(`grep -c : /proc/net/dev; (echo > /dev/tcp/127.0.0.1/${port}) 2>&1; true`)).toMatch(
       /^"1\\n.*[Cc]onnection refused/s,
@@ -257,7 +257,7 @@ describe("the file tools of the loop", () => {
     symlinkSync(home, join(folder, "dir"));
   };
 
-  test("reads and writes of file tools do not follow links out of the folder", async () => {
+  test("reads and writes of file tools follow no link out of the folder", async () => {
     const { said } = await attack(
       [
         ["Read", { file_path: "link.txt" }],

@@ -221,7 +221,7 @@ test("after a real session with hooks and MCP servers, neither the store nor a t
   }
 });
 
-test("the settings in a folder are ignored unless they are requested", async () => {
+test("a folder's settings are ignored unless they are requested", async () => {
   const real = await claudeServer();
   try {
     const project = join(real.work, "project");

@@ -1,4 +1,4 @@
-/** Reads of a part of a log: the end of the log, or its model calls. */
+/** Reads the end of a log, and the model calls in a log. */
 import type { SentRequest } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
