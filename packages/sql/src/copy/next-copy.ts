@@ -150,7 +150,7 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
 async function addRows(connection: DuckDBConnection, known: readonly KnownFile[], first: number): Promise<void> {
   // If the lines are not too long, they are parsed into a table, and only once for all tables of the copy.
   const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);
-  // DuckDB's buffers are twice as long as the longest line that it may read, so large files are read without buffers.
+  // A file of at most this size fits into one buffer of DuckDB, so no line numbers are needed.
   const isBuffered = known.every(({ file }) => file.size <= MOST_LINE_BYTES);
   if (isBatch) await connection.run(`${readBatch({ isBuffered })}${BATCH_VIEWS}`);
   await connection.run("BEGIN");
