@@ -20,7 +20,7 @@ const MARK = { tenant: "$retention", kind: "pass", id: "last" } as const;
 const Mark = z.object({ at: z.iso.datetime() });
 
 /**
- * Creates the deletion of old sessions. Sessions that run or wait are never deleted. The log gets a line for each
+ * Sessions that run or wait are never deleted. The log gets a line for each
  * deleted session and for each tenant. With these lines the operator can show what was removed, when, and by which
  * rule.
  */

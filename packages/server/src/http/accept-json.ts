@@ -18,7 +18,7 @@ declare module "fastify" {
   }
 }
 
-/** Reads bodies as JSON. A large body waits until its memory is free, and tenants take turns. */
+/** Reads bodies as JSON. A large body waits until memory for it is free, and tenants take turns. */
 export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest("bodyDigest", undefined);

@@ -48,7 +48,7 @@ export interface Idempotency {
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** The record of the last day that was swept. It prevents skipped days after a server was off for weeks. */
+/** The record of the last day that was swept. With it, no day is skipped after a server was off for weeks. */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;

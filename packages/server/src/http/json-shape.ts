@@ -1,6 +1,6 @@
 /** Limits of the structure of a JSON body. */
 export interface Shape {
-  /** The maximum depth of nesting. It is more than real messages have, and far below what overflows the stack. */
+  /** The maximum depth of nesting. Real messages have fewer levels, and the stack allows many more. */
   readonly depth: number;
   /** The maximum number of entries of one object or list. Half a million unknown keys would block the server for a second. */
   readonly entries: number;
@@ -20,7 +20,7 @@ const CLOSING = [93, 125];
 
 /**
  * Checks the bytes of a JSON body piece by piece, before parsing. Returns a sentence about the first exceeded limit.
- * Later results mean nothing, and results for bytes that are not JSON mean nothing.
+ * Later results mean nothing. Results for bytes that are not JSON mean nothing either.
  */
 export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uint8Array) => string | undefined {
   let level = 0;

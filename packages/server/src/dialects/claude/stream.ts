@@ -46,7 +46,7 @@ export async function takenUp(call: RequestContext, sessionId?: string): Promise
   return runAfter(call, header, { sessionId, field: "Last-Event-ID" });
 }
 
-/** Returns the run of the reader's last event, to be followed from that event on. */
+/** Returns the run of the reader's last event. The reader follows the run from that event on. */
 export async function runAfter(
   { sessions }: Caller,
   eventId: string,
