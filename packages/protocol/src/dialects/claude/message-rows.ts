@@ -122,7 +122,7 @@ function typeOf({ event_type }: Event, { role }: JsonObject): SessionMessage["me
   return role === "user" || role === "assistant" ? role : "system";
 }
 
-/** Returns the text of a notice, or an empty list. */
+/** Returns the text of a notice as blocks. */
 export function noticed(notice: JsonObject): readonly ContentBlock[] {
   const text = [notice["content"], notice["message"], notice["summary"]].find((value) => typeof value === "string");
   if (text !== undefined) return blocksOf(text);
