@@ -63,7 +63,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
     });
     expect(historySums({ ...details, cost_micros: null, usage: null }, shown, whole)).toEqual({
       ...ofMessages,
-      scope: "of what is shown",
+      scope: "of the messages shown",
     });
   });
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
 
-/** Whether bubblewrap works on this machine. If it works, the tests of the sandbox run and fail with a broken sandbox. */
+/** Whether bubblewrap works on this machine. If bubblewrap works, the tests of the sandbox must pass. */
 export const hasBubblewrap =
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;

@@ -67,7 +67,7 @@ describe("usage", () => {
     await expectSameUsage(root);
   });
 
-  test("claude.responses and the history library agree on the projects of JSON with spaces and of subagents of an empty session file", async () => {
+  test("claude.responses and the history library find the same projects in JSON with spaces and for subagents of an empty session", async () => {
     const root = folder();
     const usage = { input_tokens: 10, output_tokens: 5 };
     const spaced = JSON.stringify(answer("a1", { id: "msg_1", usage })).replaceAll(/":(?=["{])/g, '": ');
@@ -250,7 +250,7 @@ describe("damage", () => {
     expect(seen).toEqual(expect.arrayContaining(["t0", `t${count - 1}`, "left", "right"]));
   });
 
-  test("the next query numbers the new lines of a grown file correctly, and reports a new skipped file", async () => {
+  test("the next query numbers the new lines of a file correctly, and reports a new file that is skipped", async () => {
     const root = folder();
     write(root, "projects/p/a.jsonl", `${good("one")}\n`);
     write(root, "projects/p/b.jsonl", `${good("two")}\n`);

@@ -15,7 +15,7 @@ interface AgentFormProps {
   readonly onClose: () => void;
 }
 
-/** Creates or changes an agent. A change creates a new version, but sessions keep their first version. */
+/** Creates or changes an agent. A change creates a new version. Existing sessions keep their version. */
 export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const models = useModels();
   const [values, setValues] = useState(() => valuesOf(agent));

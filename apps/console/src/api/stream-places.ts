@@ -10,7 +10,10 @@ interface PlaceWork {
   readonly poll: () => Promise<unknown>;
 }
 
-/** Follows a stream while the browser has at most `PLACES` streams. Until a place is free, the page polls. */
+/**
+ * Follows a stream, so that all pages of the browser have at most `PLACES` streams together. Polls while the other pages have
+ * `PLACES` streams.
+ */
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
   // Browsers have locks only over https and on this machine.
   if (!("locks" in navigator)) return stream();
@@ -28,7 +31,7 @@ interface Place {
   readonly giveBack: () => void;
 }
 
-/** Waits for a free place and takes it. Closing the page frees the place. */
+/** Waits until one of the `PLACES` locks is free, and takes it. Closing the page releases the lock. */
 function takePlace(signal: AbortSignal): Promise<Place> {
   return new Promise((resolve) => {
     const others = new AbortController();
@@ -50,7 +53,7 @@ function takePlace(signal: AbortSignal): Promise<Place> {
     };
     if (isTaken) return resolve({ giveBack: () => {} });
     for (let number = 0; number < PLACES; number++)
-      // The page requests the locks of all places. When it gets a lock, its other requests are rejected.
+      // The page requests all locks. When it gets a lock, its other requests are rejected.
       navigator.locks.request(`skein.stream.${number}`, { signal: others.signal }, take).catch(() => undefined);
   });
 }

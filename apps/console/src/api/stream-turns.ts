@@ -64,8 +64,8 @@ function visibleTurn(outer: AbortSignal): Turn {
 }
 
 /**
- * Waits until the page is shown. If this page may keep its stream, waits only until it gets the lock `KEEPER`. The turn then
- * lasts until the page is shown.
+ * Waits until the page is shown. If this page may keep its stream, the wait also ends when the page gets the lock `KEEPER`. In
+ * this case the turn lasts until the page is shown.
  */
 function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Promise<Turn> {
   return new Promise((resolve) => {

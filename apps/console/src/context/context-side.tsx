@@ -68,7 +68,7 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
         )}
       </section>
       <section className="sec">
-        <h3>Where its parts came from</h3>
+        <h3>Origin of its parts</h3>
         <ul className="rows">
           {rows
             .sort((one, other) => other.tokens - one.tokens)

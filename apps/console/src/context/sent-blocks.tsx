@@ -73,7 +73,7 @@ export function SentBlocks({
       <div className="blkrow lbl" aria-hidden="true">
         <span />
         <span />
-        <span>Part, in the order it was sent</span>
+        <span>Parts, in the order of the request</span>
         <span className="r">Cache</span>
         <span className="r">Tokens, about</span>
         <span className="r">Price</span>

@@ -33,6 +33,6 @@ export function historySums(
   return {
     cost: { cost_micros: view.costMicros, unpriced_calls: view.unpricedCalls },
     totals: view.totals,
-    scope: isPartial ? "of what is shown" : agentId !== null ? "of this subagent" : undefined,
+    scope: isPartial ? "of the messages shown" : agentId !== null ? "of this subagent" : undefined,
   };
 }

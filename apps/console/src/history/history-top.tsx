@@ -99,7 +99,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
           </MenuItem>
           {branches > 0 && (
             <MenuItem className="menu-item" onClick={() => onRewound(!withRewound)}>
-              {withRewound ? "Hide what was rewound" : "Show what was rewound"}
+              {withRewound ? "Hide rewound messages" : "Show rewound messages"}
             </MenuItem>
           )}
           {FORMATS.map(([format, words]) => (

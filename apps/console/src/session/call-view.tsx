@@ -16,7 +16,7 @@ import { Picture } from "./picture.tsx";
 import { NestedAgent, Subagent } from "./subagent.tsx";
 import type { Call } from "./view.ts";
 
-/** Whether all calls are unfolded. If undefined, each call is in its first state. */
+/** Whether all calls are unfolded. If undefined, each call has its default state. */
 export type CallsOpen = boolean | undefined;
 
 interface CallViewProps {
@@ -88,7 +88,7 @@ function CallBody({ call }: { call: Call }) {
       {!isInHead(call) && <InputView call={call} />}
       {call.wait && <WaitView call={call} />}
       {call.state === "unknown" && (
-        <p className="note unknown">Whether this call took effect is unknown. The model was told this.</p>
+        <p className="note unknown">It is unknown whether this call took effect. The model was told so.</p>
       )}
       {call.result !== null && <ResultView call={call} result={call.result} />}
     </div>

@@ -13,7 +13,7 @@ export function EffectsPanel({ view, onShow }: PanelProps) {
   if (calls.length === 0)
     return (
       <Nothing title="No effects" state="idle">
-        This session has called no tools. Each tool call is listed here, and whether it took effect.
+        This session has called no tools. Tool calls are listed here with their effects.
       </Nothing>
     );
   const unknown = calls.filter(({ state }) => state === "unknown");

@@ -254,7 +254,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.goto(`${world.url}/sessions/${lost.id}`);
       await page.locator(".top .pill.done").waitFor();
       await page.locator(".top").getByTitle("The effect of a call is unknown").waitFor();
-      await page.getByText("Whether this call took effect is unknown").waitFor();
+      await page.getByText("It is unknown whether this call took effect").waitFor();
       const fork = await world.client.forkSession({ params: { session_id: lost.id }, body: {} });
       await page.goto(`${world.url}/sessions/${fork.id}`);
       await page.locator(".call .st.unknown").waitFor();

@@ -44,8 +44,8 @@ interface Prepared {
 
 interface PrepareOptions {
   /**
-   * Counts the rows of every file first, so that the reader does not fail on a bad line. Callers that cannot run the statement
-   * again set this to true.
+   * Whether the rows of every file are counted first, so that the reader does not fail on a bad line. True for callers that run
+   * the statement only once.
    */
   readonly counted: boolean;
 }
@@ -60,7 +60,7 @@ export interface Preparer {
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
-/** The most attempts to prepare a statement. An attempt fails if a file is deleted during the attempt. */
+/** The number of attempts to prepare a statement, or to search for files. An attempt fails if a file is deleted during the attempt. */
 const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {

@@ -13,8 +13,8 @@ export interface StatementPlan {
   /** How the transcripts are shown while the statement runs. */
   readonly form: TranscriptForm;
   /**
-   * Whether a later query with the same text may reuse the prepared statement. It may while no file changes, if all rows come
-   * from the copy.
+   * Whether later queries with the same text may reuse the prepared statement while no file changes. True if all rows come from
+   * the copy.
    */
   readonly isReusable: boolean;
 }

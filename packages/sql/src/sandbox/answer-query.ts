@@ -1,5 +1,5 @@
 /**
- * The part that both programs inside the sandbox share. The program waits for one query, answers it and exits.
+ * The code that both programs inside the sandbox share. A program waits for one query, answers it and exits.
  *
  * A program is started before there is a query, because loading DuckDB takes most of the time of a query.
  */
@@ -94,7 +94,10 @@ function checkWalls(places: readonly string[], isFiltered: boolean): void {
     );
 }
 
-/** Returns the network that the process sees. Returns undefined if the process cannot make the socket for this question to the kernel. */
+/**
+ * Returns the network that the process sees. Returns undefined if the process cannot make sockets, because Node needs a socket
+ * to ask the kernel.
+ */
 function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {
     return networkInterfaces();

@@ -80,7 +80,10 @@ function killGroup(pid: number): void {
   }
 }
 
-/** Gives the database a second name that stays valid when the first name gets a new file. Copies the database if links are not possible. */
+/**
+ * Links the database under a second name, which stays valid after the database is replaced. Copies the database if links are
+ * not possible.
+ */
 function place(database: string, name: string): void {
   try {
     linkSync(database, name);

@@ -155,7 +155,7 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
     return (await eventsOf(id, sequence))?.length !== 0;
   }
 
-  /** Returns undefined if the session is deleted. */
+  /** Reads the events of a session. Returns undefined if the session is deleted. */
   async function eventsOf(id: string, after = 0): Promise<readonly Event[] | undefined> {
     const events: Event[] = [];
     try {

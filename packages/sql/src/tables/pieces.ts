@@ -239,8 +239,8 @@ export function scanPieces(form: { readonly numbered: boolean }): string {
 export const SCAN = "scan";
 
 /**
- * Returns the views that all tables read. Each view joins one piece of all schemas with rows. To add a source, add a schema
- * with a table or view for each piece.
+ * Returns the views that all tables read. A view contains the rows of one piece from all schemas with rows. To add a source,
+ * add a schema with a table or view for each piece.
  */
 export function pieceViews({ schemas }: { readonly schemas: readonly string[] }): string {
   const views = PIECE_NAMES.map((name) => {

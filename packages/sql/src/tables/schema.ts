@@ -13,7 +13,7 @@ ${FILES}${SCAN_TABLES}${SCAN_MACROS}${PRICES_SQL}`;
 
 /**
  * Like `BASE`, for the database inside Skein. DuckDB combines small chunks by default. With long texts, combining takes much
- * memory and saves little time, so it is off.
+ * memory and saves little time, so Skein turns it off.
  */
 export const START = `SET enable_caching_operators = false; SET VARIABLE skein_tolerant = true; ${LINE_ROOM} ${BASE}`;
 

@@ -46,7 +46,7 @@ export const TABLE_DOCS: Readonly<Record<string, string>> = {
 
 /** The descriptions by column name, or by table and column if one name has several meanings. */
 const COLUMN_DOCS: Readonly<Record<string, string>> = {
-  session_id: "The id of the session, which names its file; for a subagent, the id of the parent session",
+  session_id: "The id of the session, and the name of its file; for a subagent, the id of the parent session",
   project_path: "The first working directory in the session; if no line has a directory, the name of the file's folder",
   message_uuid: "The id of the line; not unique, and missing in many types of lines",
   parent_uuid: "The id of the previous line in the conversation",
@@ -95,7 +95,7 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
   tool_calls: "Number of tool calls",
   tool_results: "Number of tool results",
   stop_reason: "Why the answer ended",
-  is_meta: "Whether the message comes from Claude Code and not from a person",
+  is_meta: "Whether Claude Code added the message",
   version: "The version of Claude Code",
   "claude.file_versions.version": "The number of the copy",
   line_count: "Number of lines of the message",
@@ -140,7 +140,7 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
   list_id: "The list: a session, a team or a chosen name",
   task_id: "The id of the task in its list",
   subject: "The task in one line",
-  owner: "The agent or person that works on the task",
+  owner: "Who works on the task",
   blocks: "Tasks that wait for this task",
   blocked_by: "Tasks that this task waits for",
   metadata: "Further fields",

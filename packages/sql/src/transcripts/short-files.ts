@@ -15,7 +15,7 @@ export interface ShortFiles {
   of(file: DataFile): ShortFile | undefined;
 }
 
-/** Makes short files when they are first needed. The caller removes the folder. */
+/** Shortens a file when its short form is first needed. The caller removes the folder. */
 export function createShortFiles(folder: string, most: number): ShortFiles {
   const known = new Map<string, FileStamp & { readonly short: ShortFile | undefined }>();
   let count = 0;
