@@ -9,8 +9,9 @@ import { difference, editPreview } from "../src/commands/chat/edit-preview.ts";
 import { createPasteReader } from "../src/commands/chat/typed-input.ts";
 import { createMarkdownWriter } from "../src/terminal/markdown.ts";
 import { createTextPaint } from "../src/terminal/styled.ts";
-import { dataFolder, skein } from "./skein.ts";
+import { dataFolder, lines, skein } from "./skein.ts";
 
+const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 const bin = fileURLToPath(new URL("../bin/skein.js", import.meta.url));
 const paste = (text: string): string => `\u001B[200~${text}\u001B[201~`;
 
@@ -97,6 +98,27 @@ test("the diff of an edit shows removed and added lines with some context", () =
 
 const hasScript = existsSync("/usr/bin/script");
 
+/** `skein chat` on a terminal of 60 columns. */
+function chatOnTerminal(folder: string, ...args: readonly string[]) {
+  const words = [process.execPath, bin, "chat", ...args].map((word) => `'${word}'`).join(" ");
+  const child = spawn("script", ["-qec", `stty cols 60; exec ${words}`, "/dev/null"], {
+    env: { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data"), TERM: "xterm" },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  return {
+    type: (line: string) => void child.stdin.write(`${line}\r`),
+    /** Waits for the text, and returns all output since the last `forget`. */
+    async says(what: string | RegExp): Promise<string> {
+      await expect.poll(() => text, { interval: 20 }).toMatch(what);
+      return text;
+    },
+    forget: () => void (text = ""),
+    ended: new Promise<number | null>((resolve) => child.once("close", resolve)),
+  };
+}
+
 test.skipIf(!hasScript)(
   "on a terminal a paste is one prompt, an edit is shown before approval, always-allow is remembered, and Markdown fits",
   { timeout: 60_000 },
@@ -105,18 +127,9 @@ test.skipIf(!hasScript)(
     writeFileSync(join(folder, "a.txt"), "one\ntwo\n");
     const before = await skein(folder, "run", `Earlier ${script([{ text: "What was said before." }])}`);
     const id = /session ([0-9a-f-]{36})/.exec(before.err)?.[1] ?? "";
-    const command = `stty cols 60; exec '${process.execPath}' '${bin}' chat --tools '${folder}' --session ${id}`;
-    const child = spawn("script", ["-qec", command, "/dev/null"], {
-      env: { PATH: process.env["PATH"], HOME: folder, SKEIN_DATA_DIR: join(folder, "data"), TERM: "xterm" },
-    });
-    onTestFinished(() => void child.kill("SIGKILL"));
-    let text = "";
-    child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
-    const says = async (what: string | RegExp): Promise<void> =>
-      expect.poll(() => text, { interval: 20 }).toMatch(what);
-
-    await says("What was said before.");
-    await says(/\[\?2004h[^]*> /);
+    const chat = chatOnTerminal(folder, "--tools", folder, "--session", id);
+    await chat.says("What was said before.");
+    await chat.says(/\[\?2004h[^]*> /);
     const edit = (from: string, to: string) => ({
       name: "Edit",
       input: { file_path: "a.txt", old_string: from, new_string: to },
@@ -126,15 +139,15 @@ test.skipIf(!hasScript)(
       { tools: [edit("one", "four")] },
       { text: "**Done** with `it`." },
     ]);
-    child.stdin.write(`${paste(`first line\rsecond line ${steps}`)}\r`);
-    await says(/- two[^]*\+ three[^]*\[a\]lways Edit/);
-    text = "";
-    child.stdin.write("a\r");
-    await says(/Completed/);
+    chat.type(paste(`first line\rsecond line ${steps}`));
+    await chat.says(/- two[^]*\+ three[^]*\[a\]lways Edit/);
+    chat.forget();
+    chat.type("a");
+    const text = await chat.says(/Completed/);
     expect(text).toContain(`${bold("Done")} with ${paint.cyan("it")}.`);
     expect(text).not.toContain("May this run?");
-    child.stdin.write("/exit\r");
-    await new Promise((resolve) => child.once("close", resolve));
+    chat.type("/exit");
+    await chat.ended;
     const { out } = await skein(folder, "runs", "list", id, "--json");
     const [run] = out
       .trim()
@@ -142,5 +155,48 @@ test.skipIf(!hasScript)(
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(run?.["user_message"]).toMatch(/^first line\nsecond line/);
     expect(run?.["number"]).toBe(2);
+  },
+);
+
+test.skipIf(!hasScript)(
+  "the model reads text typed during a step before the next step, and /cancel ends the run",
+  { timeout: 60_000 },
+  async () => {
+    const folder = dataFolder();
+    const chat = chatOnTerminal(folder);
+    await chat.says("> ");
+    chat.type(script([{ text: "First line.\nMore.", chunk: 12, hang: { afterChunks: 1 } }]));
+    await chat.says("First line.");
+    chat.type("In French, please.");
+    await chat.says("The model reads this before the next step.");
+    chat.type("/cancel");
+    await chat.says("Cancelled");
+    chat.forget();
+    chat.type("/session");
+    const [id = ""] = /[0-9a-f-]{36}/.exec(await chat.says(/[0-9a-f-]{36}/)) ?? [];
+    chat.type("/exit");
+    await chat.ended;
+    const { out } = await skein(folder, "sessions", "show", id, "--events", "--json");
+    expect(lines(out)).toContainEqual(
+      expect.objectContaining({ data: expect.objectContaining({ mode: "steer", content: "In French, please." }) }),
+    );
+  },
+);
+
+test.skipIf(!hasScript)(
+  "text typed while the model works does not hide a later question",
+  { timeout: 60_000 },
+  async () => {
+    const chat = chatOnTerminal(dataFolder(), "--agent", agentFile);
+    const deploy = { name: "deploy", input: { to: "prod" } };
+    await chat.says("> ");
+    chat.type(script([{ text: "Going to.", delayMs: 1500, tools: [deploy] }, { text: "It said: $LAST" }]));
+    chat.type("Carefully, please.");
+    await chat.says("The model reads this before the next step.");
+    await chat.says("May this run? deploy");
+    chat.type("y");
+    await chat.says(/It said: deployed to prod[\s\S]*Completed/);
+    chat.type("/exit");
+    expect(await chat.ended).toBe(0);
   },
 );

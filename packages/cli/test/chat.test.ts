@@ -70,38 +70,6 @@ test("approvals are given and denied, and frontend tools are answered at the pro
   expect((await chat.ended).code).toBe(0);
 });
 
-test("the model reads text typed during a step before the next step, and /cancel ends the run", async () => {
-  const folder = dataFolder();
-  const chat = talk(folder);
-  chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
-  await chat.says("First ");
-  chat.type("In French, please.");
-  await chat.says("The model reads this before the next step.");
-  chat.type("/cancel");
-  await chat.says("Cancelled");
-  chat.type("/session");
-  const id = /^> ([0-9a-f-]{36})$/m.exec(await chat.says(/^> [0-9a-f-]{36}$/m))?.[1] ?? "";
-  chat.type("/exit");
-  await chat.ended;
-  const { out } = await skein(folder, "sessions", "show", id, "--events", "--json");
-  expect(lines(out)).toContainEqual(
-    expect.objectContaining({ data: expect.objectContaining({ mode: "steer", content: "In French, please." }) }),
-  );
-});
-
-test("text typed while the model works does not hide a later question", async () => {
-  const chat = talk(dataFolder(), "--agent", agentFile);
-  const deploy = { name: "deploy", input: { to: "prod" } };
-  chat.type(script([{ text: "Going to.", delayMs: 1500, tools: [deploy] }, { text: "It said: $LAST" }]));
-  chat.type("Carefully, please.");
-  await chat.says("The model reads this before the next step.");
-  await chat.says("May this run? deploy");
-  chat.type("y");
-  await chat.says(/It said: deployed to prod[\s\S]*Completed/);
-  chat.type("/exit");
-  expect(await chat.ended).toMatchObject({ code: 0 });
-});
-
 test("/fork continues in a copy", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
@@ -140,16 +108,48 @@ test("chat --session asks the open question of a waiting session", async () => {
   expect((await chat.ended).code).toBe(0);
 });
 
-test("lines that arrive during a run are read one by one, and the end of the input waits for the run", async () => {
+test("every line of a pipe is a prompt with an answer of its own: a line waits until the run before it has ended", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
-  const slow = script([{ text: "First.", delayMs: 1500 }]);
-  chat.child.stdin?.end(`Hello ${slow}\n/fork\nAnd? ${script([{ text: "Second." }])}\n`);
+  const first = `One? ${script([{ text: "First.", delayMs: 1500 }])}`;
+  const more = ["Second", "Third", "Fourth"].map((text) => `${text}? ${script([{ text: `${text}.` }])}`);
+  chat.child.stdin?.end([first, "/fork", ...more, ""].join("\n"));
   const { code, out, err } = await chat.ended;
-  expect({ code, out }).toEqual({ code: 0, out: "First.\nSecond.\n" });
-  expect(err).toContain("A run is in progress.");
+  expect({ code, out }).toEqual({ code: 0, out: "First.\nSecond.\nThird.\nFourth.\n" });
+  expect(err.match(/^(> \/?\w+|Now in session|Completed)/gm)).toEqual([
+    "> One",
+    "Completed",
+    "> /fork",
+    "Now in session",
+    "> Second",
+    "Completed",
+    "> Third",
+    "Completed",
+    "> Fourth",
+    "Completed",
+  ]);
+  expect(err).toMatch(/Completed.*\n$/);
   expect(err).not.toMatch(/ERR_USE_AFTER_CLOSE|no session/);
-  expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toHaveLength(1);
+  expect(lines((await skein(folder, "sessions", "list", "--json")).out)).toMatchObject([
+    { total_runs: 3 },
+    { total_runs: 1 },
+  ]);
+});
+
+test("a line of a pipe answers the approval that the line before it led to", async () => {
+  const chat = talk(dataFolder(), "--agent", agentFile);
+  const deploy = { name: "deploy", input: { to: "production" } };
+  chat.child.stdin?.end(`${script([{ tools: [deploy] }, { text: "Said: $LAST" }])}\nyes\n`);
+  expect(await chat.ended).toMatchObject({ code: 0, out: "Said: deployed to production\n" });
+});
+
+test("/cancel from a pipe cancels the run of the line before it", async () => {
+  const chat = talk(dataFolder());
+  chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
+  await chat.says("First ");
+  chat.type("/cancel");
+  chat.child.stdin?.end();
+  expect((await chat.ended).err).toContain("Cancelled");
 });
 
 test("a chat that ends with an open question prints the command to answer it", async () => {

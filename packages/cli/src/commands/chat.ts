@@ -5,6 +5,7 @@ import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, sayIfSimulated, waitLines } from "../terminal/print-run.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
 import type { PLACE_OPTIONS } from "../terminal/shared-options.ts";
+import { visible } from "../terminal/visible-text.ts";
 import { createConversation } from "./chat/conversation.ts";
 import { createTypedInput } from "./chat/typed-input.ts";
 
@@ -20,7 +21,7 @@ export const chat = sessionCommand({
   options: OPTIONS,
   examples: ["skein chat", "skein chat --agent agents/deploy.ts", "skein chat --session 0199c8f1"],
   notes:
-    "A paste is one prompt. Alt-Enter or Ctrl-J begins a new line of a prompt. The exit code is 5 if a question is still open at the end.",
+    "A paste is one prompt. Alt-Enter or Ctrl-J begins a new line of a prompt. If the input is not a terminal, each line waits for the answer to the line before. The exit code is 5 if a question is still open at the end.",
   run: converse,
 });
 
@@ -32,14 +33,19 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
     await agent.close();
     throw error;
   });
-  const typed = process.stdin.isTTY && screen.isWatched ? createTypedInput(process.stdin, process.stderr) : undefined;
+  const isPiped = !process.stdin.isTTY;
+  const typed = !isPiped && screen.isWatched ? createTypedInput(process.stdin, process.stderr) : undefined;
   const source = typed?.stream ?? process.stdin;
-  const input = createInterface({ input: source, output: process.stderr, terminal: screen.isWatched });
-  // The user may have left (Ctrl-D, the end of a pipe) while a run was in progress.
+  const input = createInterface({ input: source, output: process.stderr, terminal: screen.isWatched && !isPiped });
+  // The user may have left (Ctrl-D) while a run was in progress.
   let left = false;
-  input.once("close", () => (left = true));
+  if (!isPiped) input.once("close", () => (left = true));
+  /** Whether the last text on stderr is a prompt, without the end of its line. */
+  let asking = false;
   const showPrompt = (text: string): void => {
     if (left) return;
+    asking = true;
+    if (isPiped) return screen.note(text);
     // Only the last line becomes readline's prompt. Readline redraws its prompt, and a prompt of several lines would
     // overwrite the output above it.
     const start = text.lastIndexOf("\n") + 1;
@@ -53,12 +59,24 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
   });
   try {
     sayIfSimulated(screen, call.config, values);
-    screen.note(screen.paint.note.dim("/help lists what you can type.\n"));
+    if (!isPiped) screen.note(screen.paint.note.dim("/help lists what you can type.\n"));
     await conversation.begin(values.session);
-    for await (const line of input) if ((await conversation.hear(typed ? typed.expand(line) : line)) === "leave") break;
+    for await (const line of input) {
+      if (isPiped) {
+        // The lines of a pipe were written before there were answers, so a line is not meant for the run in progress.
+        if (line.trim() !== "/cancel") await conversation.idle();
+        screen.note(`${visible(line)}\n`);
+      }
+      asking = false;
+      if ((await conversation.hear(typed ? typed.expand(line) : line)) === "leave") break;
+    }
+    left = true;
     await conversation.idle();
     const open = conversation.waitsFor();
-    if (open.length === 0) return EXIT.completed;
+    if (open.length === 0) {
+      if (asking) screen.note("\n");
+      return EXIT.completed;
+    }
     screen.note(`\n${waitLines(screen, open, values)}`);
     screen.note(`Then continue the session: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
     return EXIT.waits;
