@@ -188,13 +188,26 @@ test("a server's greeting contains the key only on a terminal, so no log contain
     key: { key: "the-secret-key", file: "/home/me/.skein/admin-key" },
     model: { description: "the simulator", simulated: true },
     hasConsole: true,
-    walls: "Off: programs that a model starts have the rights of the server's user.",
+    walls: "on (bubblewrap)",
   };
-  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  Off: programs that a model starts");
+  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain("Sandbox  on (bubblewrap)\n");
   expect(greeting(server, { storeUrl: "memory:" }, true)).toContain(
     "Console  http://127.0.0.1:7433/#key=the-secret-key",
   );
   expect(greeting(server, { storeUrl: "memory:" }, true).match(/http:\S+\/(#\S+)?$/gm)).toHaveLength(1);
+  // One short line for each thing, with the link first.
+  expect(greeting(server, { storeUrl: "memory:" }, true).split("\n").slice(2, 6)).toEqual([
+    "  Console  http://127.0.0.1:7433/#key=the-secret-key",
+    "  Model    a simulation with made-up answers. For Claude, set ANTHROPIC_API_KEY",
+    "  Store    memory:",
+    "  Sandbox  on (bubblewrap)",
+  ]);
+  expect(greeting(server, { storeUrl: "memory:" }, false)).toContain(
+    "Console  http://127.0.0.1:7433/  (log in with the key in /home/me/.skein/admin-key)\n",
+  );
+  expect(greeting(server, { storeUrl: "memory:", simulates: true }, false)).toContain(
+    "Model    the simulator: answers are made up\n",
+  );
   const served = { file: "/srv/skein.config.ts", agents: ["Clerk", "Cook"], tools: ["refund"] };
   expect(greeting({ ...server, served }, { storeUrl: "memory:" }, false)).toContain(
     "Config   /srv/skein.config.ts (agents: Clerk, Cook; tools: refund)",

@@ -86,8 +86,9 @@ interface ModelAdmin {
 /** The state of the sandbox. `isKept` tells whether the sandbox is as the operator requires. */
 export interface WallsState {
   readonly isKept: boolean;
-  /** `brief` has one or two sentences. `says` also names the limits of programs in the sandbox. */
+  /** The state in a few words, for a list. */
   readonly brief: string;
+  /** The state with its reason, what to do, and the limits of programs in the sandbox. */
   readonly says: string;
 }
 

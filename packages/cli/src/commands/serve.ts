@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, type ServeSettings, loadCode, serveSettings, startServer } from "skein/serve";
 import { defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT } from "../terminal/exit-codes.ts";
-import { wrapped } from "../terminal/help.ts";
 import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
@@ -94,44 +93,55 @@ type GreetedServer = Pick<RunningServer, "url" | "key" | "model" | "hasConsole" 
  */
 export function greeting(
   { url, metricsUrl, key, model, hasConsole, walls, served, others = [] }: GreetedServer,
-  settings: Pick<ServeSettings, "storeUrl"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
+  settings: Pick<ServeSettings, "storeUrl" | "simulates"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
-  const show = key.file === undefined ? "$SKEIN_API_KEY" : `$(cat ${shellQuoted(key.file)})`;
-  const isShown = isTerminal && key.file !== undefined;
-  const config = served === undefined ? "" : `\n  Config   ${servedWords(served)}`;
-  const parts = `  Model    ${model.description}${model.simulated ? "\n           This is not Claude: answers are made up and cost nothing. Set ANTHROPIC_API_KEY to use Claude." : ""}
-  Store    ${withoutPassword(settings.storeUrl)}${othersWords(others)}${config}
-  Sandbox  ${besideName(walls)}`;
-  const metrics = metricsUrl === undefined ? "" : `\n  Metrics  ${metricsUrl}/metrics`;
+  const parts = [
+    `  Model    ${modelWords(model, settings)}`,
+    `  Store    ${withoutPassword(settings.storeUrl)}`,
+    ...othersWords(others),
+    ...(served ? [`  Config   ${servedWords(served)}`] : []),
+    `  Sandbox  ${walls}`,
+    ...(metricsUrl === undefined ? [] : [`  Metrics  ${metricsUrl}/metrics`]),
+  ].join("\n");
   if (settings.engine?.role === "worker")
     return `Skein runs sessions as a worker. ${url} has only /health, /ready and /metrics.
 
-${parts}${metrics}
+${parts}
 
 Stop it with Ctrl-C. Another worker continues with its sessions.`;
+  const [link, given] =
+    key.file === undefined
+      ? [`${url}/  (log in with the key in SKEIN_API_KEY)`, "$SKEIN_API_KEY"]
+      : [
+          isTerminal ? `${url}/#key=${key.key}` : `${url}/  (log in with the key in ${key.file})`,
+          `$(cat ${shellQuoted(key.file)})`,
+        ];
   return `Skein listens on ${url}
 
+  ${hasConsole ? `Console  ${link}` : `Reference ${url}/`}
 ${parts}
-  Key      ${key.file ?? "the one in SKEIN_API_KEY"}
-  ${hasConsole ? `Console  ${url}/${isShown ? `#key=${key.key}` : "  (it asks for the key)"}` : `Reference ${url}/`}${metrics}
-
-Try it:
-  curl -s ${url}/v1/agents -H "X-API-Key: ${show}" -H 'content-type: application/json' -d '{"name":"Helper","system_prompt":"Be brief."}'
+  API      curl -s ${url}/v1/me -H "X-API-Key: ${given}"
 
 Stop it with Ctrl-C. Unfinished runs continue at the next start.`;
 }
 
-/** Breaks a text into lines that begin at the same column, right of the greeting's names. */
-const besideName = (text: string): string => wrapped(text, 80 - 11).join(`\n${" ".repeat(11)}`);
+function modelWords(
+  { description, simulated }: GreetedServer["model"],
+  { simulates = false }: Pick<ServeSettings, "simulates">,
+): string {
+  if (!simulated) return description;
+  return simulates
+    ? `${description}: answers are made up`
+    : "a simulation with made-up answers. For Claude, set ANTHROPIC_API_KEY";
+}
 
-/** Explains that other servers use the same store. */
-function othersWords(others: readonly string[]): string {
-  if (others.length === 0) return "";
+/** Returns a line about other servers on the same store. */
+function othersWords(others: readonly string[]): readonly string[] {
+  if (others.length === 0) return [];
   const pids = others.map((owner) => owner.split("/")[1]).join(", ");
   const who = others.length === 1 ? `Another server (process ${pids}) uses` : `Other servers (processes ${pids}) use`;
-  const text = `${who} this store too. That is safe: each session runs in one process at a time, and all of them see all sessions. Text that is being written is shown only by the server that runs the session.`;
-  return `\n${" ".repeat(11)}${besideName(text)}`;
+  return [`${" ".repeat(11)}${who} this store too. That is safe.`];
 }
 
 /**

@@ -167,31 +167,31 @@ function isSameKey(one: PolicyKey, other: PolicyKey | undefined): boolean {
 }
 
 /** Returns the current state of a server's sandbox. */
-export async function wallsState(rules: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
-  const { brief, limits, isKept } = await foundWalls(rules);
-  return { isKept, brief, says: limits === undefined ? brief : `${brief} ${limits}` };
-}
-
-async function foundWalls({
-  sandbox,
-}: Pick<ServerPolicy, "sandbox">): Promise<{ isKept: boolean; brief: string; limits?: string }> {
+export async function wallsState({ sandbox }: Pick<ServerPolicy, "sandbox">): Promise<WallsState> {
   const { mode, because } = await sandbox();
   const why = mode === "preferred" ? `It is not required here, because ${because}.` : `(${mode}, because ${because})`;
   if (mode === "off")
-    return { isKept: true, brief: `Off ${why}: programs that a model starts have the rights of the server's user.` };
+    return {
+      isKept: true,
+      brief: "off, as chosen: programs have this user's rights",
+      says: `Off ${why}: programs that a model starts have the rights of the server's user.`,
+    };
   const found = await openSandbox();
   if ("sandbox" in found) {
     const { summary, limits } = found.sandbox.walls;
-    return { isKept: true, brief: `${summary} ${why}`, limits };
+    const brief = mode === "required" ? "on (bubblewrap), and required" : "on (bubblewrap)";
+    return { isKept: true, brief, says: `${summary} ${why} ${limits}` };
   }
   return mode === "required"
     ? {
         isKept: false,
-        brief: `A sandbox is required, because ${because}, but this machine has none. Claude Code and Bash are off. ${found.problem}`,
+        brief: 'missing, but required: Claude Code and Bash are off. See "skein doctor"',
+        says: `A sandbox is required, because ${because}, but this machine has none. Claude Code and Bash are off. ${found.problem}`,
       }
     : {
         isKept: true,
-        brief: `This machine has no sandbox. ${why} Programs that a model starts have the rights of the server's user. ${found.problem}`,
+        brief: 'none: programs have this user\'s rights. See "skein doctor"',
+        says: `This machine has no sandbox. ${why} Programs that a model starts have the rights of the server's user. ${found.problem}`,
       };
 }
 

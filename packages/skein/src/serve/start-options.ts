@@ -10,7 +10,7 @@ export interface RunningServer {
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };
-  /** A sentence about the state of the sandbox. */
+  /** The state of the sandbox in a few words. */
   readonly walls: string;
   /** Other processes that served the same SQLite file when this server started: host, process id, start. */
   readonly others: readonly string[];
