@@ -17,7 +17,7 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
     .map((name) => name.trim())
     .filter((name) => name !== "");
   const known = tools.data ?? [];
-  // A tool that the server no longer has is shown until somebody removes it.
+  // A chosen tool that the server does not list (the demo's, or one that it no longer has) is shown until somebody removes it.
   const others = chosen.filter((name) => !known.some((tool) => tool.name === name));
   if (tools.data && known.length + others.length === 0)
     return (
@@ -32,7 +32,10 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   return (
     <fieldset className="toolchoice">
       <legend>Tools</legend>
-      {[...known, ...others.map((name) => ({ name, description: "Not on this server", policy: null }))].map((tool) => (
+      {[
+        ...known,
+        ...others.map((name) => ({ name, description: "Not in the list of this server's tools", policy: null })),
+      ].map((tool) => (
         <label key={tool.name} className="check" title={tool.description}>
           <input
             type="checkbox"

@@ -1,30 +1,42 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Agent, sentenceOf } from "../api/api.ts";
+import { type Agent, type NewAgent, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
+
+/** The tool that a server has for the demo. It asks for approval, and changes nothing. */
+const DEMO_TOOL = "demo_refund";
+
+const HELPER: NewAgent = {
+  name: "Helper",
+  description: "Answers questions.",
+  system_prompt: "Be brief and plain.",
+  generate_title: true,
+};
+const DEMO: NewAgent = {
+  name: "Demo",
+  description: "Shows an approval. Its only tool moves no money. Archive this agent when you have seen it.",
+  system_prompt: "Refund what you are asked to refund.",
+  tools: [DEMO_TOOL],
+  tags: ["demo"],
+};
 
 /** The first page for a new user: one prompt, one button, and a run that can be watched within seconds. */
 export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; isSimulated: boolean }) {
   const api = useApi();
   const changed = useChanged();
   const [, go] = useLocation();
-  const [text, setText] = useState("How much is 19 * 23?");
+  const known = agents.find(({ status }) => status === "active");
+  const isDemo = isSimulated && (!known || known.config.tool_schemas.some(({ name }) => name === DEMO_TOOL));
+  const made = isDemo ? DEMO : HELPER;
+  const [text, setText] = useState(isDemo ? "Refund order A17, amount 25" : "How much is 19 * 23?");
   const [problem, setProblem] = useState<string>();
   const [isStarting, setStarting] = useState(false);
-  const known = agents.find(({ status }) => status === "active");
 
   async function start(): Promise<void> {
     setStarting(true);
     try {
-      const agent =
-        known ??
-        (await api.createAgent({
-          name: "Helper",
-          description: "Answers questions.",
-          system_prompt: "Be brief and plain.",
-          generate_title: true,
-        }));
+      const agent = known ?? (await api.createAgent(made));
       const session = await api.newSession(agent.id);
       await api.say(session.id, { content: { text }, mode: "queue", idempotencyKey: messageKey() });
       changed();
@@ -43,7 +55,13 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
         void start();
       }}
     >
-      <h2 className="dialog-title">Start your first session</h2>
+      <h2 className="dialog-title">{isDemo ? "Try the demo" : "Start your first session"}</h2>
+      {isDemo && (
+        <p className="muted">
+          The agent calls a tool, waits until you approve the call, and goes on. The tool only pretends: it moves no
+          money.
+        </p>
+      )}
       <p className="muted">
         {isSimulated ? (
           <>
@@ -65,7 +83,7 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
       )}
       <div className="form-foot">
         <button type="submit" className="btn solid" disabled={isStarting || text.trim() === ""}>
-          {isStarting ? "Starting…" : known ? `Run with ${known.name}` : "Create Helper and run"}
+          {isStarting ? "Starting…" : known ? `Run with ${known.name}` : `Create ${made.name} and run`}
         </button>
         <Link className="btn quiet" href="/agents?new=1">
           Make an agent of your own

@@ -30,6 +30,10 @@ export function HomePage() {
     enabled: me.data?.server.history.available === true,
   });
   const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
+  // Which prompt is suggested depends on the agents and on the model, so the page waits until it knows both.
+  const first = isFirst && agents.data && me.data && (
+    <FirstStart agents={agents.data} isSimulated={me.data.server.model.simulated} />
+  );
   const running = (active.data ?? []).filter(({ activity }) => activity === "running");
   return (
     <>
@@ -42,7 +46,7 @@ export function HomePage() {
       <div className="scroll">
         <div className="home">
           <div className="stack">
-            {isFirst && <FirstStart agents={agents.data ?? []} isSimulated={me.data?.server.model.simulated ?? true} />}
+            {first}
             <WaitsForYou waiting={awaits.data ?? []} isLoading={awaits.isLoading} />
             {!isFirst && (
               <section className="o4">

@@ -42,6 +42,8 @@ export interface World {
 
 export interface WorldOptions {
   readonly withAgents?: boolean;
+  /** Whether the platform has its own simulated model, as at a start without a key. `say` and `begin` do not work then. */
+  readonly isSimulated?: boolean;
   /** Whether agents can use the real Claude Code, which may work in `workFolder`. */
   readonly withClaude?: boolean;
 }
@@ -91,14 +93,22 @@ function builtConsole(): Promise<string> {
   return built;
 }
 
-export async function createWorld({ withAgents = true, withClaude = false }: WorldOptions = {}): Promise<World> {
+export async function createWorld({
+  withAgents = true,
+  withClaude = false,
+  isSimulated = false,
+}: WorldOptions = {}): Promise<World> {
   const data = mkdtempSync(join(tmpdir(), "skein-console-test-"));
   const model = await startScriptedModel();
   // Sessions may not see the data folder, so the work folder is elsewhere.
   const workFolder = mkdtempSync(join(tmpdir(), "skein-console-work-"));
-  const config = { ...(withAgents && { config: CONFIG }), ...(withClaude && { claudeFolder: workFolder }) };
+  const config = {
+    ...(withAgents && { config: CONFIG }),
+    ...(withClaude && { claudeFolder: workFolder }),
+    ...(!isSimulated && { modelUrl: model.url }),
+  };
   const consoleFolder = await builtConsole();
-  const platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, ...config });
+  const platform = await startPlatform({ data, consoleFolder, ...config });
   const browser = await openBrowser({ width: 1280, height: 800 });
   const client = createClient({ url: platform.url, apiKey: platform.key });
   const world: World = {
@@ -126,7 +136,7 @@ export async function createWorld({ withAgents = true, withClaude = false }: Wor
         await whileGone?.();
       } finally {
         // The platform is started again even if `whileGone` throws, because later tests need it.
-        world.platform = await startPlatform({ data, modelUrl: model.url, consoleFolder, port, ...config });
+        world.platform = await startPlatform({ data, consoleFolder, port, ...config });
       }
     },
     async begin(agentName, prompt, steps) {

@@ -1,7 +1,15 @@
 import { join, resolve } from "node:path";
 import { createHeartbeat } from "@skein/adapters/engines/heartbeat";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
-import { type Bus, type FileStore, type Store, type WorkerInfo, createAuditLog, createWorkers } from "@skein/core";
+import {
+  type Bus,
+  type FileStore,
+  type Store,
+  type Tool,
+  type WorkerInfo,
+  createAuditLog,
+  createWorkers,
+} from "@skein/core";
 import { createIds, isKnownError } from "@skein/protocol";
 import { openEngine } from "../engine.ts";
 import type { Adoption, HistoryPort, ServerDeps } from "@skein/server";
@@ -15,6 +23,7 @@ import { placeOf } from "../store-address.ts";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { placesWith } from "@skein/adapters/tools";
 import { type Claude, createClaude } from "./claude.ts";
+import { withDemoTool } from "./demo-tool.ts";
 import type { ServerPolicy } from "./policy.ts";
 import { registerWorker } from "./register-worker.ts";
 import { createReport } from "./report.ts";
@@ -33,6 +42,8 @@ export interface ServerParts {
   /** Processes on this machine that already served the store when this process started. */
   readonly others: readonly string[];
   readonly model: OpenModel;
+  /** The tools that agents made over HTTP may name. */
+  readonly tools: ReadonlyMap<string, Tool>;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
   readonly claude: Claude | undefined;
@@ -56,15 +67,14 @@ interface PartsOptions extends StartOptions {
 
 /** Opens everything that a server needs besides its store. */
 export async function openParts(store: Store, options: PartsOptions): Promise<ServerParts> {
-  const { dataDir, code, rules } = options;
+  const { dataDir, rules } = options;
   const report = createReport(options.log);
   const model = await openModel(options);
+  const code = await withDemoTool(options.code, { records: store.records, isSimulated: model.simulated });
   const models = catalogWith(model, { store, configured: code.models, opened: options.openedToModels });
   const memories = await openMemoriesNamed(new Set(["placeholder", "full_text"]), options.storeUrl);
   const { files, close: closeFiles } = await openServerFiles(options);
-  const audit = createAuditLog({ records: store.records, ids: createIds(), now: Date.now });
-  const refused = ({ tenant, sessionId }: { tenant: string; sessionId: string }, detail: string): Promise<void> =>
-    audit.append(tenant, { action: "sandbox.refuse", target: sessionId, outcome: "refused", detail });
+  const refused = refusalsIn(store);
   const claude =
     options.claudeCode === false
       ? undefined
@@ -113,6 +123,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   });
   const workers = await joinWorkers(store, options, {
     model,
+    tools: code.tools,
     runtimes: claude ? ["loop", "claude-code"] : ["loop"],
     onFreed: host.engine.look,
     report,
@@ -123,6 +134,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
     apiProcesses: workers.apiProcesses,
     others: workers.others,
     model,
+    tools: code.tools,
     files,
     bus,
     claude,
@@ -147,6 +159,13 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   };
 }
 
+/** Returns a function that writes a refusal of the sandbox into the audit log. */
+function refusalsIn({ records }: Store) {
+  const audit = createAuditLog({ records, ids: createIds(), now: Date.now });
+  return ({ tenant, sessionId }: { tenant: string; sessionId: string }, detail: string): Promise<void> =>
+    audit.append(tenant, { action: "sandbox.refuse", target: sessionId, outcome: "refused", detail });
+}
+
 /** Returns the token of the operator's Claude subscription, if the operator set a token. */
 function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOptions) {
   return token === undefined ? undefined : { token, baseUrl };
@@ -154,6 +173,7 @@ function oauthOf({ claudeOauthToken: token, anthropicBaseUrl: baseUrl }: StartOp
 
 interface WorkerDeps {
   readonly model: OpenModel;
+  readonly tools: ServerParts["tools"];
   readonly runtimes: WorkerInfo["runtimes"];
   /** Called when leases of a dead worker were freed. */
   readonly onFreed: () => void;
@@ -164,14 +184,14 @@ interface WorkerDeps {
 async function joinWorkers(
   store: Store,
   { engine, storeUrl, code }: StartOptions,
-  { model, runtimes, onFreed, report }: WorkerDeps,
+  { model, tools, runtimes, onFreed, report }: WorkerDeps,
 ): Promise<Pick<ServerParts, "apiProcesses" | "others"> & { leave(): Promise<void> }> {
   const worker: WorkerInfo = {
     role: engine?.role ?? "all",
     owner: thisOwner(),
     runtimes,
     agents: code.agents.map(({ agent }) => agent.config.name),
-    tools: [...code.tools.keys()],
+    tools: [...tools.keys()],
     skills: code.skills?.map(({ name }) => name) ?? [],
     model: model.description,
   };

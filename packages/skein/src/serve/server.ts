@@ -116,7 +116,7 @@ function serverDeps(options: StartOptions, { store, parts }: { store: Store; par
     history,
     console: openConsole(options.consoleFolder === undefined ? consoleFolder() : (options.consoleFolder ?? undefined)),
     toolNamed(name) {
-      const tool = code.tools.get(name);
+      const tool = parts.tools.get(name);
       return tool && { name, description: tool.description, input_schema: tool.inputSchema };
     },
     skillsNamed: (names) => namedSkills(code.skills ?? [], names),

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createSimulator } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import {
   type Caller,
@@ -71,6 +72,46 @@ test("if the server is killed during a run, the run continues at the next start,
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
+/** A simulator that a server takes for a real model: the server has a key and an address for it. */
+async function realModel(): Promise<NodeJS.ProcessEnv> {
+  const model = await createSimulator();
+  onTestFinished(() => model.close());
+  return { ANTHROPIC_API_KEY: "a-key-of-this-test", ANTHROPIC_BASE_URL: model.url };
+}
+
+test("an approval of the demo survives kill -9 and a restart with a real model, and the demo's tool is in no list", async () => {
+  const data = folder();
+  const first = await serving(data);
+  const { path } = await session(first.call, { name: "Demo", tools: ["demo_refund"], tags: ["demo"] });
+  await say(first.call, path, "Refund order A17, amount 25");
+  const open = async (call: Caller) => (await call("GET", `${path}/awaits`)).body.data;
+  await expect
+    .poll(() => open(first.call))
+    .toMatchObject([{ kind: "approval", name: "demo_refund", input: { order: "A17", amount: 25 } }]);
+  expect((await first.call("GET", "/v1/tools")).body.data).toEqual([]);
+  first.child.kill("SIGKILL");
+  await once(first.child, "exit");
+
+  const second = await serving(data, [], await realModel());
+  const [wait] = await open(second.call);
+  await second.call("POST", `${path}/awaits/${String(wait?.["tool_use_id"])}`, { content: "yes" });
+  await settled(second.call, path);
+  const steps = (await second.call("GET", `${path}/steps`)).body.data;
+  expect(steps).toMatchObject([{ simulated: true }, { simulated: false }]);
+  const log = (await second.call("GET", `${path}/events`)).body.data;
+  expect(log.find(({ event_type }) => event_type === "tool.completed")).toMatchObject({
+    data: { content: expect.stringMatching(/^Pretended to refund 25 for order A17\. .* moves no money\./) },
+  });
+});
+
+test("a new server with a real model does not have the demo's tool", async () => {
+  const { call } = await serving(folder(), [], await realModel());
+  expect(await call("POST", "/v1/agents", { name: "Demo", tools: ["demo_refund"] })).toMatchObject({
+    status: 422,
+    body: { error: { message: expect.stringContaining('no tool "demo_refund"') } },
+  });
+});
+
 test("SIGTERM ends streams with a closing frame and ends the process within 12 s, even if a tool hangs; the next start continues the run", async () => {
   const data = folder();
   const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));
@@ -115,8 +156,8 @@ test("the first start creates a key that only its user can read, and prints a cu
   // The output is not a terminal, so it may be stored as a log.
   expect(text).not.toContain(key);
   for (const name of readdirSync(data)) expect([name, statSync(join(data, name)).mode & 0o077]).toEqual([name, 0]);
-  const line = /^ {2}(curl .*)$/m.exec(text)?.[1] ?? "";
-  expect(JSON.parse(execSync(line, { encoding: "utf8" }))).toMatchObject({ name: "Helper", status: "active" });
+  const line = /^ {2}API {6}(curl .*)$/m.exec(text)?.[1] ?? "";
+  expect(JSON.parse(execSync(line, { encoding: "utf8" }))).toMatchObject({ key: { scopes: ["admin"] } });
 });
 
 test("the operator's key is the first admin key", async () => {

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chromiumPath } from "../../dev/browser.ts";
+import { type World, createWorld, removeBuilt } from "./world.ts";
+
+describe.skipIf(chromiumPath() === undefined)("the demo of a server without a key", () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await createWorld({ withAgents: false, isSimulated: true });
+  });
+  afterAll(async () => {
+    await world?.close();
+    await removeBuilt();
+  });
+
+  test("the button starts a simulated run, its approval survives kill -9, and the approved run continues", async () => {
+    const page = await world.open("/");
+    await page.getByText("The tool only pretends: it moves no money.").waitFor();
+    await page.getByRole("button", { name: "Create Demo and run" }).click();
+    await page.waitForURL(/\/sessions\//);
+    await page.getByText("Let demo_refund run?").waitFor();
+    await world.crash();
+    await page.goto(`${world.url}/`);
+    await page.getByText("Let demo_refund run?").waitFor();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Nothing waits for you").waitFor();
+    await page.getByRole("link", { name: "Refund order A17, amount 25" }).first().click();
+    await page.locator(".top .pill.done").waitFor();
+    const [first = "", second = ""] = await page.locator(".step").allInnerTexts();
+    expect(first).toContain("simulated");
+    expect(second).toMatch(
+      /simulated[\s\S]*This tool is a demo and moves no money\. docs\/start\.md says how to go on/,
+    );
+    await page.close();
+  });
+
+  test("a user with an agent of their own is offered this agent, and no demo", async () => {
+    const { data: agents } = await world.client.listAgents({});
+    for (const { id } of agents) await world.client.archiveAgent({ params: { agent_id: id } });
+    const { data: sessions } = await world.client.listSessions({});
+    for (const { id } of sessions) await world.client.deleteSession({ params: { session_id: id } });
+    await world.client.createAgent({ body: { name: "Own" } });
+    const page = await world.open("/");
+    await page.getByRole("button", { name: "Run with Own" }).waitFor();
+    expect(await page.getByText("demo").count()).toBe(0);
+    await page.close();
+  });
+});
