@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bin, call, dataFolder, environmentOf, skein, skeinProcess, start } from "./skein.ts";
 
-test("the help names every command and shows examples", async () => {
+test("the help lists every command and shows examples", async () => {
   const folder = dataFolder();
   const { code, out } = await skein(folder, "--help");
   expect(code).toBe(0);
@@ -44,7 +44,7 @@ test.each([
 });
 
 test("a data folder below /proc is rejected immediately", async () => {
-  // In a separate process: a call that never ends must not block the other tests.
+  // The command runs in a separate process, because a call that never ends would block the other tests.
   const { code, err } = await start(dataFolder(), ["serve", "--port", "0", "--data", "/proc/skein/data"]).ended;
   expect(code).toBe(4);
   expect(err).toMatch(/The folder \/proc\/skein\/data cannot be created/);

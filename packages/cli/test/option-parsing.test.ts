@@ -130,7 +130,7 @@ test("an option has one meaning: the same name takes the same value and letter i
       expect([command, short, letters.get(short) ?? name]).toEqual([command, short, name]);
       letters.set(short, name);
     }
-  // Earlier names of these options, which no longer exist.
+  // Options had these names earlier. No option may have them now.
   for (const gone of ["before", "out", "html", "index", "agents", "csv", "parquet"])
     expect(names.has(gone), gone).toBe(false);
 });

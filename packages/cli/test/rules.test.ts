@@ -143,7 +143,7 @@ test("`run` and `chat` reject a session adopted from Claude Code, and print the 
     });
 });
 
-test("the commands of docs/start.md work one after the other (those for chat, history and servers are left out)", async () => {
+test("the commands of docs/start.md work in their order (commands for chat, history and servers are left out)", async () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const page = readFileSync(join(root, "docs/start.md"), "utf8");
   const commands = [...page.matchAll(/```bash\n([^]+?)```/g)].flatMap(([, block = ""]) => block.split("\n"));
@@ -163,7 +163,7 @@ test("the commands of docs/start.md work one after the other (those for chat, hi
   expect(said[3]).toContain("How much is 2+2?");
 });
 
-/** An old Node on this machine, if there is one. */
+/** The path of an old version of Node, if this machine has one. */
 const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) =>
   /^v(1\d|20|21)\./.test(existsSync(path) ? spawnSync(path, ["--version"], { encoding: "utf8" }).stdout : ""),
 );

@@ -10,7 +10,7 @@ const agentFile = fileURLToPath(new URL("agent.ts", import.meta.url));
 describe("skein run", () => {
   test("skein run prints the answer to stdout, and steps, tokens and cost to stderr", async () => {
     const prompt = `Hello ${script([{ text: "Good day.\nHow are you?" }])}`;
-    // A separate process, because the sentence about the simulation is printed once per process.
+    // The command runs in a separate process, because the sentence about the simulation is printed once per process.
     const { code, out, err } = await start(dataFolder(), ["run", prompt]).ended;
     expect({ code, out }).toEqual({ code: 0, out: "Good day.\nHow are you?\n" });
     expect(err).toMatch(
@@ -79,7 +79,7 @@ describe("skein run", () => {
     expect(json.out).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202e]/);
   });
 
-  test("--json prints the events, each on a line", async () => {
+  test("--json prints one event on each line", async () => {
     const { code, out } = await skein(dataFolder(), "run", script([{ text: "Hi." }]), "--json");
     expect(code).toBe(0);
     const types = lines(out).map(({ event_type }) => event_type);

@@ -35,7 +35,7 @@ test.each([
   expect(text.trimEnd().split("\n")).toEqual(expected);
 });
 
-test("if there is no room, ids are shortened, and columns that do not fit are put below", () => {
+test("on a narrow terminal, ids are shortened, and columns that do not fit are put below", () => {
   let text = "";
   const paint = createTextPaint(false);
   const screen: Partial<Screen> = { out: (line) => (text += line), paint: { out: paint, note: paint } };

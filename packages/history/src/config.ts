@@ -10,7 +10,7 @@ export interface LibraryConfig {
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;
-  /** Only sessions of these agents; default: of all agents whose data is in `dataPath`. */
+  /** Only sessions of these agents. Default: all agents with data in `dataPath`. */
   readonly sources?: readonly SourceName[] | undefined;
   /** The largest number of results; 50 if not given. `Infinity` means all. */
   readonly limit?: number;
@@ -22,7 +22,7 @@ export interface LibraryConfig {
   readonly since?: Date;
   /** Only what happened before this time. */
   readonly until?: Date;
-  /** Skein's own folder for the index; `null` means no index. It must not be inside a data directory. */
+  /** Skein's folder for the index. It must not be inside a data directory. `null` means no index. */
   readonly cacheFolder?: string | null;
   /** The sessions of other agents by their data directory. `withSources` sets this field. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;

@@ -51,7 +51,7 @@ export const isNotRestorableError = (error: unknown): error is NotRestorableErro
   hasName(error, "NotRestorableError");
 export const isQueryError = (error: unknown): error is QueryError => hasName(error, "QueryError");
 
-/** Compares names, so that errors from a second copy of this package are recognised too. */
+/** Compares names, because an error may come from a second copy of this package. */
 function hasName(error: unknown, name: string): boolean {
   return error instanceof Error && error.name === name;
 }

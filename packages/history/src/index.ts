@@ -1,6 +1,6 @@
 /**
  * `@skein/history`: the sessions that Claude Code leaves on a machine. `migrate`, `undo` and `restore` write to Claude
- * Code's data directory; everything else only reads it. docs/guides/history.md has an example for library users.
+ * Code's data directory; all other functions only read it. docs/guides/history.md has an example for library users.
  */
 export type { ArchiveOptions, ArchiveResult } from "./archive/archive.ts";
 export type { RestoreOptions, RestoreResult } from "./archive/restore.ts";

@@ -10,7 +10,7 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-/** What each exit code means, as shown in the help. */
+/** The meanings of the exit codes, for the help. */
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   completed: "done",
   failed: "failed, or done only in part",

@@ -12,7 +12,7 @@ export interface Output {
   write(text: string | Uint8Array): Promise<void>;
   /** Waits until the reader has seen everything. */
   close(): Promise<void>;
-  /** Ends an incomplete answer. A file is not created; a reader of stdout sees the beginning. */
+  /** Ends an incomplete answer. No file is created, but a reader of stdout has seen the beginning. */
   giveUp(): Promise<void>;
 }
 

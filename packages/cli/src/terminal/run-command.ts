@@ -4,7 +4,7 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 import { type Screen, createScreen } from "./screen.ts";
 import { visible, visibleJson } from "./visible-text.ts";
 
-/** Runs a command: a mistake of the caller gives one sentence on stderr and an exit code, never a stack trace. */
+/** Runs a command. A mistake of the caller gives one sentence on stderr and an exit code, but no stack trace. */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
   let made: Screen | undefined;
   try {

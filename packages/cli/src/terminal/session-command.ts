@@ -122,7 +122,7 @@ async function serverSessions({ values, config }: PlaceCall): Promise<OpenedSess
   return createServerSessions(connectServer(values.server ?? "", config).client);
 }
 
-/** Runs `use` with the session that the first word names. */
+/** Finds the session by the first word of the command, and runs `use` with it. */
 export function withSession<Result>(
   call: PlaceCall,
   use: (opened: { readonly sessions: OpenedSessions; readonly id: string }) => Promise<Result>,

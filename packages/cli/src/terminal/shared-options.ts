@@ -2,7 +2,7 @@ import type { Option } from "./command.ts";
 import { sourceNames } from "@skein/history/sources";
 import { type Kind, oneOf, time, wholeNumber } from "./option-kinds.ts";
 
-/** The options that several commands have. A test checks that each name and each letter always means the same. */
+/** Options of several commands. A test checks that a name or a letter has the same meaning in every command. */
 
 export const JSON_OPTION = { about: "JSON instead of text" } as const satisfies Option;
 

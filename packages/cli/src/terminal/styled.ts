@@ -1,8 +1,8 @@
 /**
  * Text that is safe for a terminal.
  *
- * A transcript can contain anything, also sequences that move the cursor, write to the clipboard or hide text. So plain strings
- * are never printed: `styledText` makes `Styled` text and escapes its values, and the screen accepts nothing else.
+ * A transcript can contain sequences that move the cursor, write to the clipboard or hide text. So plain strings are never
+ * printed. `styledText` makes `Styled` text and escapes its values. The screen accepts only `Styled` text.
  */
 import { visible } from "./visible-text.ts";
 import { widthOf } from "./width.ts";

@@ -35,7 +35,7 @@ test("a row that fits, or is piped, is printed on one line", () => {
   expect(shown("table", false)[0]).toMatch(/^session_id +title +answer$/);
 });
 
-test("names and their explanations fit into 80 columns, beside each other if there is room", () => {
+test("names and explanations fit into 80 columns, on the same line if possible", () => {
   const lines = explained(
     [
       ["claude.messages", "One row per message, with everything that was said in it, called in it and answered to it"],

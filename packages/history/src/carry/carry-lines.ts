@@ -12,7 +12,7 @@ export function carryLines(
   records: readonly (Value | undefined)[],
   { sessionId, losses }: { readonly sessionId: string; readonly losses: Losses },
 ): readonly Value[] {
-  /** For each line that is not carried over: the id of the line that replaces it. */
+  /** Maps the id of a line that is not carried over to the id of the line that replaces it. */
   const standIn = new Map<string, string | null>();
   const lines: Value[] = [];
   const answered = answeredCalls(records);
@@ -77,14 +77,14 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
     const type = String(block["type"]);
     if (type === "text" && block["text"] === "") return [];
     if (known.has(type)) return [withSafeId(block)];
-    // Thinking is signed: only the model that wrote it can read it.
+    // Thinking is signed, so no other model can read it.
     if (type === "thinking") losses.add("thinking block", "thinking blocks");
     else losses.add(`block of type ${type}`, `blocks of type ${type}`);
     return [];
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // Claude Code continues only with a model that it knows. The name of the real model is in a separate field.
+  // The model of these lines must be known to Claude Code. So the name of another model is in a separate field.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

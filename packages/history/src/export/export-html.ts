@@ -1,4 +1,4 @@
-/** A session as one HTML file that can be sent to a colleague: nothing in it runs, and nothing is loaded. */
+/** Writes a session as one HTML file, for example to send to a colleague. The page runs no scripts and loads nothing. */
 import type { AgentSession, Message, Session } from "../model/types.ts";
 import { oneLine } from "../scan/line-text.ts";
 import { agentTitles, speakerOf } from "../sources/port/source.ts";

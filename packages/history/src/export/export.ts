@@ -9,11 +9,11 @@ import { toJson } from "./export-json.ts";
 import { redactStrings, toLines } from "./export-lines.ts";
 import { toMarkdown } from "./export-markdown.ts";
 
-/** `jsonl`: the lines of the transcripts as they are in the files, first those of the session, then those of the subagents. */
+/** The format `jsonl` has the unchanged lines of the transcripts: first the session's lines, then its subagents' lines. */
 export type ExportFormat = "json" | "jsonl" | "markdown" | "html";
 
 export interface ExportOptions extends GetSessionOptions {
-  /** Also export the subagents' conversations; false if not given. */
+  /** Whether the subagents' conversations are exported too. Default: false. */
   readonly includeAgents?: boolean;
   /** Applied to every text before it is written, for example to remove secrets. */
   readonly redact?: (text: string) => string;

@@ -39,7 +39,7 @@ function open(path: string): DatabaseSync {
   const database = new Database(path, { timeout: 5000 });
   try {
     chmodSync(path, 0o600);
-    // The rows are large and read in sequence: large pages halve the time of a search.
+    // The rows are large and read in sequence, so large pages halve the time of a search.
     database.exec("PRAGMA page_size = 32768; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
     const row = database.prepare("PRAGMA user_version").get();
     if (row?.["user_version"] !== layoutVersion) {
@@ -121,7 +121,7 @@ function eachRow(select: StatementSync, values: readonly (string | number)[], on
   try {
     for (const row of select.iterate(...values)) onRow(row);
   } catch {
-    // A page of the index is damaged. The rows before it are correct. The files of the other rows are read again.
+    // A page of the index is damaged. The rows before this page are used. For the remaining rows, the files are read again.
   }
 }
 
@@ -129,7 +129,7 @@ function oneRow(select: StatementSync, values: readonly (string | number)[]): Sa
   try {
     return savedFacet(select.get(...values));
   } catch {
-    // The page of the row is damaged, or the database is locked: the file is read again.
+    // The page of the row is damaged, or the database is locked. The file is read again.
     return undefined;
   }
 }

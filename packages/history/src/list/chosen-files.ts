@@ -8,7 +8,7 @@ import { orderSessions } from "./sessions.ts";
 interface ChosenFiles extends Pick<Discovered, "skipped"> {
   /** The transcripts of the chosen sessions and of their subagents; all transcripts if nothing was chosen. */
   readonly files: readonly DataFile[];
-  /** True if a project or a time range was given, so that other sessions may be left out. */
+  /** True if a project or a time range was given. If so, some sessions may be left out. */
   readonly isPart: boolean;
 }
 

@@ -26,7 +26,7 @@ export interface SessionOrder {
   readonly files: readonly DataFile[];
   /** Details of the files that were read for a filter or a page. Others are read when needed. */
   readonly details: Map<DataFile, SessionDetails>;
-  /** Encoded details from the index. They are decoded only for files that a list shows. */
+  /** Encoded details from the index. A list decodes only the details of a few files. */
   readonly saved: ReadonlyMap<DataFile, Uint8Array>;
   /**
    * Orders the sessions again after more details were read. Returns false if no time has changed.

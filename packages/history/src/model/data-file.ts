@@ -7,7 +7,7 @@ export interface DataFile {
   readonly encodedPath: string;
   readonly kind: "session" | "agent";
   readonly layout: "main" | "subagents" | "workflow" | "legacy";
-  /** The session it belongs to; undefined for subagents of the old layout until the file is read. */
+  /** The session of the file. For subagents of the old layout, it is undefined until the file is read. */
   readonly sessionId: string | undefined;
   readonly agentId: string | undefined;
   readonly workflowId: string | undefined;

@@ -81,7 +81,7 @@ export interface AssistantMessage extends MessageBase {
   readonly id: string | null;
   /** The ids of all lines of the message. */
   readonly lineUuids: readonly string[];
-  /** The lines after the first one, unchanged; missing if the answer is one line. */
+  /** The lines after the first line, unchanged. Missing if the answer has only one line. */
   readonly moreLines?: readonly RawLine[];
   readonly requestId: string | null;
   readonly model: string;
@@ -177,7 +177,7 @@ export interface AgentSession extends AgentSummary {
   readonly damage: readonly FileDamage[];
 }
 
-/** A point where the conversation branched: someone rewound and typed another prompt. */
+/** A point at which a person rewound the conversation and typed another prompt. */
 export interface Branch {
   /** The message to which the conversation was rewound; null for the beginning of the session. */
   readonly atUuid: string | null;

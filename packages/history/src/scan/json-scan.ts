@@ -1,8 +1,8 @@
 /**
  * Reads JSON as bytes, without creating objects.
  *
- * A key such as `"usage":` cannot occur inside a JSON string, because there its quotes would be escaped. So a byte
- * search finds candidates fast, and the functions below find the place of a candidate in the structure.
+ * A key such as `"usage":` cannot occur inside a JSON string, because quotes in a string are escaped. So a byte search
+ * finds candidates fast. The functions below find the place of a candidate in the structure.
  */
 
 const QUOTE = 0x22;

@@ -6,7 +6,7 @@ import { requiredLiteral } from "./required-literal.ts";
 /** A parsed search text. Every term must occur in a message. */
 export interface Query {
   readonly terms: readonly Term[];
-  /** Texts that every match contains. Only lines whose bytes contain them are parsed. */
+  /** Texts that every match contains. Only lines with these texts are parsed. */
   readonly literals: readonly Literal[];
   /** Texts in lower case that every matching line contains, for the index. */
   readonly indexed: readonly string[];

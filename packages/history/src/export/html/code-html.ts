@@ -2,7 +2,7 @@
 import { diffLines, type DiffLine } from "../../diff/diff-lines.ts";
 import { escapeHtml } from "./escape-html.ts";
 
-/** Longer code is shown without colours: they would make the page several times larger. */
+/** Longer code is shown without colours, because colours would make the page several times larger. */
 const longestColoured = 50_000;
 
 export function codeHtml(code: string, language = ""): string {

@@ -1,6 +1,6 @@
 /**
- * Emphasis, code and links inside one line of Markdown. It runs in linear time: the end of an unclosed mark is searched only
- * once.
+ * Shows emphasis, code and links in one line of Markdown. It runs in linear time, because the end of an unclosed mark is
+ * searched only once.
  */
 import { escapeHtml } from "./escape-html.ts";
 

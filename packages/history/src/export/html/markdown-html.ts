@@ -1,6 +1,6 @@
 /**
- * Markdown as HTML: headings, lists, quotes, tables, code, emphasis and links. All text is escaped; raw HTML, images, and
- * links to anything but web pages are shown as text. Line breaks are kept, because prompts have them.
+ * Turns Markdown into HTML: headings, lists, quotes, tables, code, emphasis and links to web pages. All text is escaped.
+ * Raw HTML, images and other links are shown as text. Line breaks are kept, because prompts have line breaks.
  */
 import { codeHtml } from "./code-html.ts";
 import { inlineHtml } from "./inline-html.ts";

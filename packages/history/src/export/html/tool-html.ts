@@ -141,7 +141,7 @@ function resultHtml(name: string, result: ToolResult | undefined): string {
   if (!result) return "";
   const images = arrayOf(result.parts).map(imageHtml).join("");
   const text = images === "" ? result.content : result.content.replaceAll(/^\[image\]$/gm, "").trim();
-  // The result of a successful edit only confirms it, so it is not shown.
+  // The result of a successful edit is only a confirmation, so it is not shown.
   const isQuiet = (editTools.has(name) || name === "TodoWrite") && !result.isError;
   if (text.trim() === "" || isQuiet) return images;
   const lines = text.split("\n").length;

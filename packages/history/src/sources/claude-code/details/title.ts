@@ -23,7 +23,7 @@ export function createTitles(): Titles {
   return {
     of(file, details) {
       const { customTitle, aiTitle, lastPrompt, firstPrompt } = details;
-      // Of other agents, all titles are in the session's lines.
+      // For other agents, all titles are in the session's lines.
       if (!hasClaudesLines(file)) return customTitle ?? aiTitle ?? lastPrompt ?? firstPrompt;
       const given = customTitle ?? titleBeside(file) ?? aiTitle ?? own(file, null, () => summaryOfFile(file, details));
       // Versions that write the last prompt do not write summaries.

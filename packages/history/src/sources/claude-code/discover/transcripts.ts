@@ -112,7 +112,7 @@ function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
   return "device";
 }
 
-/** A missing folder means no projects. A folder that may not be read is an error, because there may be sessions in it. */
+/** Lists the project folders. A missing folder means no projects. An unreadable folder is an error: it may have sessions. */
 function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
   walk.folders.push(seen(folder));
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
