@@ -40,6 +40,7 @@ const CLOSE_MS = 2000;
 export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
   // The pool awaits the promise of `onConnect`, although its types do not say so.
+  // oxlint-disable-next-line typescript/no-misused-promises
   const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
   // The pool drops a broken idle connection, and the next query opens a new connection.
   pool.on("error", () => {});
