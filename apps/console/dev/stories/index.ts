@@ -6,7 +6,7 @@ import { past } from "./past.ts";
 import { running } from "./running.ts";
 import { waiting, waitingOutputs } from "./waiting.ts";
 
-/** How far back the example sessions go. */
+/** The weeks before today that have example sessions. */
 const WEEKS = 20;
 
 export const OUTPUTS: Outputs = { ...exportOutputs, ...finishedOutputs, ...longOutputs, ...waitingOutputs };

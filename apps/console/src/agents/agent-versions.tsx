@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 import { Difference } from "../text/difference.tsx";
 import { fullTime } from "../ui/times.ts";
 
-/** The versions of an agent, each with its differences from the previous version. */
+/** The versions of an agent. Each version is shown with its differences from the previous version. */
 export function AgentVersions({ agent }: { agent: Agent }) {
   const [chosen, setChosen] = useState<number>();
   const versions = Array.from({ length: agent.version }, (_, at) => agent.version - at);

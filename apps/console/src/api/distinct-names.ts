@@ -3,13 +3,13 @@ import type { Agent } from "./api.ts";
 
 type Named = Pick<Agent, "id" | "name">;
 
-/** Returns the names of agents by their ids. Adds the end of the id and the creation time to the names of agents with the same name. */
+/** Returns the names of agents by their ids. If several agents have the same name, adds the end of the id. */
 export function distinctNames(agents: readonly Named[]): ReadonlyMap<string, string> {
   const same = Map.groupBy(agents, ({ name }) => name);
   return new Map(agents.map(({ id, name }) => [id, same.get(name)?.length === 1 ? name : `${name} …${id.slice(-4)}`]));
 }
 
-/** Like `distinctNames`, and agents with the same name also have the time when they were made. For menus. */
+/** Returns the names of `distinctNames` for menus. If several agents have the same name, adds the creation time. */
 export function datedNames(agents: readonly (Named & Pick<Agent, "created_at">)[]): ReadonlyMap<string, string> {
   const distinct = distinctNames(agents);
   return new Map(

@@ -3,7 +3,7 @@ import type { HistoryDetails } from "../api/api.ts";
 import type { SessionView } from "../session/view.ts";
 import { plural } from "../ui/amounts.ts";
 
-/** Cost and tokens of one transcript. Both count the same calls. */
+/** The cost and the tokens of one transcript, from the same calls. */
 export interface HistorySums {
   readonly cost: { readonly cost_micros: number; readonly unpriced_calls: number };
   readonly totals: UsageTotals;

@@ -46,7 +46,7 @@ interface TranscriptOptions {
   readonly source: string | undefined;
 }
 
-/** A session without a message for this long is over, and is read from its beginning. */
+/** If a session has no message for this long, it is over and is read from its beginning. */
 const OVER_MS = 10 * 60_000;
 
 /**

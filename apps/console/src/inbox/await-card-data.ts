@@ -17,6 +17,6 @@ export type Answer = (answer: GivenAnswer) => void;
 interface GivenAnswer {
   readonly content: string;
   readonly isError?: boolean;
-  /** The input with which the call runs, instead of the model's input. */
+  /** The changed input. The call runs with it instead of the model's input. */
   readonly updatedInput?: Record<string, unknown>;
 }

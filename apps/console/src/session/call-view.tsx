@@ -195,7 +195,7 @@ function OtherValues({ values, shown }: { values: Record<string, unknown>; shown
   return others.length === 0 ? null : <Values values={Object.fromEntries(others)} isWhole />;
 }
 
-/** Short values as a list of names and values; nested values as JSON. */
+/** Shows short values as a list of names and values, and nested values as JSON. */
 function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
   if (typeof values !== "object" || values === null || Array.isArray(values) || Object.keys(values).length === 0)
     return values === null || (typeof values === "object" && Object.keys(values).length === 0) ? null : (

@@ -125,7 +125,7 @@ function shownAt({ compacted, leftOut, transcript }: SessionState): PlatformRow 
     shown_first: compacted?.messages.map(shown) ?? [],
     shown_from: compacted?.until ?? 0,
     shown_until: transcript.length,
-    // The array is copied, because `fold` changes its own array.
+    // The array is copied, because `fold` changes the original array.
     left_out: [...leftOut],
   };
 }

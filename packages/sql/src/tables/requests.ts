@@ -21,7 +21,7 @@ const SEARCH = "web-search";
 /** The cost in pico-dollars. */
 const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUGEINT, coalesce(c.cost_picos, c.picos))`;
 
-/** The time of a line without a timestamp: later than every other time. */
+/** The time of a line without a timestamp. It is later than all other times. */
 const NEVER = "9e15::BIGINT";
 
 /**

@@ -1,4 +1,4 @@
-/** The statements that create the database, in an order in which they can run. */
+/** The statements that create the database, in the order in which they must run. */
 import { CLAUDE_TABLES } from "./claude-tables.ts";
 import { SCAN_TABLES, scanPieces } from "./pieces.ts";
 import { PLATFORM_TABLES } from "./platform-tables.ts";
