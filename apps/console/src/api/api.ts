@@ -85,7 +85,6 @@ export function createApi(client: Client) {
       return new Map(data.map(({ id, first_prompt }) => [id, first_prompt ?? null]));
     },
     session: (id: string) => client.getSession(inSession(id)),
-    /** Returns the worker that drives the session, or null. */
     workerOf: async (id: string): Promise<string | null> => (await client.getPlacement(inSession(id))).worker,
     newSession: (agentId: string, title?: string) =>
       client.createSession({ body: { agent_id: agentId, ...(title !== undefined && { title }) } }),
@@ -121,7 +120,6 @@ export function createApi(client: Client) {
     forksOf: async (id: string) => (await client.listSessions({ query: { parent_session_id: id, limit: 200 } })).data,
     subagentsOf: async (id: string) =>
       (await client.listSessions({ query: { subagent_of_session_id: id, limit: 200 } })).data,
-    /** Returns the next events of the log after a sequence. */
     events: (id: string, after: number, signal: AbortSignal, limit = 1000) =>
       client.listEvents({ ...inSession(id), query: { after, limit }, signal }),
     /** Returns the events before a sequence, oldest first. Without a sequence, returns the last events of the log. */

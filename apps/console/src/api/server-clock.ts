@@ -12,7 +12,6 @@ export function clockAhead(): number {
   return aheadMs;
 }
 
-/** Returns the time at the server. */
 export function serverNow(): number {
   return Date.now() + aheadMs;
 }

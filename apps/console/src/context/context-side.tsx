@@ -16,7 +16,6 @@ const ORIGINS: readonly (readonly [origin: Origin, word: string])[] = [
   ["message", "You"],
 ];
 
-/** The cost of each kind of token. */
 const MICROS = {
   cache_read_input_tokens: "cache_read_micros",
   cache_creation_input_tokens: "cache_write_micros",

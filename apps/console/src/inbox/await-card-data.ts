@@ -1,4 +1,3 @@
-/** The data of an await card. */
 export interface AwaitCardData {
   readonly sessionId: string;
   readonly toolUseId: string;
@@ -11,7 +10,6 @@ export interface AwaitCardData {
   readonly agentName: string;
 }
 
-/** Sends the answer to an await. */
 export type Answer = (answer: GivenAnswer) => void;
 
 interface GivenAnswer {

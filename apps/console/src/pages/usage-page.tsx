@@ -66,7 +66,6 @@ export function UsagePage() {
   );
 }
 
-/** Requests all data of the page for a range of days. */
 function useUsage({ bounds }: UsageRange, by: UsageKey) {
   const api = useApi();
   const rowsBy = (group_by: string) => ({

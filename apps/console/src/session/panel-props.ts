@@ -1,7 +1,6 @@
 import type { Session } from "../api/api.ts";
 import type { SessionView } from "./view.ts";
 
-/** The properties of every panel of the inspector. */
 export interface PanelProps {
   readonly view: SessionView;
   readonly version: number;

@@ -25,7 +25,6 @@ export interface Sandbox {
   problem(): Promise<string | undefined>;
   /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if the statement needs too much time or memory. */
   ask(query: Query, signal: AbortSignal): AsyncGenerator<Part>;
-  /** Ends every process. */
   close(): Promise<void>;
 }
 

@@ -14,7 +14,6 @@ export interface SandboxedProcess {
   stop(): void;
   /** Returns the standard error of bubblewrap and Node in a trial. Empty for other processes. */
   errorOutput(): string;
-  /** How the process ended. */
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly code: number | null }>;
 }
 

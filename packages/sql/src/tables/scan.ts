@@ -81,7 +81,6 @@ const INNER_LINE = { uuid: "VARCHAR", timestamp: "VARCHAR", requestId: "VARCHAR"
 
 type Shape = string | { readonly [field: string]: Shape };
 
-/** Returns a shape as a DuckDB type. */
 function typeOf(shape: Shape): string {
   if (typeof shape === "string") return shape;
   const fields = Object.entries(shape).map(([field, inner]) => `"${field}" ${typeOf(inner)}`);
