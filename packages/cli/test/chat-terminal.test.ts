@@ -98,7 +98,7 @@ test("the diff of an edit shows removed and added lines with some context", () =
 
 const hasScript = existsSync("/usr/bin/script");
 
-/** `skein chat` on a terminal of 60 columns. */
+/** Runs `skein chat` on a terminal of 60 columns. */
 function chatOnTerminal(folder: string, ...args: readonly string[]) {
   const words = [process.execPath, bin, "chat", ...args].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", `stty cols 60; exec ${words}`, "/dev/null"], {

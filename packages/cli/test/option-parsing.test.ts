@@ -155,7 +155,7 @@ test("every example in a help and in the documents is a call that the command ac
   }
 });
 
-/** The words of a line as a shell splits them, up to a pipe, a redirection or a comment. */
+/** Splits a line into words like a shell, up to a pipe, a redirection or a comment. */
 function shellWords(line: string): readonly string[] {
   const words = [...line.matchAll(/(?:"(?:\\.|[^"\\])*"|'[^']*'|[^\s"'])+/g)].map(([word]) => word);
   const end = words.findIndex((word) => /^(\||>|<|#|&|;)/.test(word));

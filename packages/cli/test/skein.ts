@@ -28,14 +28,14 @@ export interface Started {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A new data folder, removed at the end of the test. */
+/** Creates a data folder. It is removed at the end of the test. */
 export function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The environment of a user with this home folder, without any setting of this machine. */
+/** Returns the environment of a user with this home folder, without any setting of this machine. */
 export function environmentOf(folder: string): Environment {
   const { PATH, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return {

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { folder, scripted, testServer } from "../../server/test/world.ts";
 import { PATIENCE_MS } from "../../../scripts/patience.ts";
 
-/** A proxy in front of a server. `slam` cuts every connection through the proxy. */
+/** Starts a proxy in front of a server. `slam` cuts every connection through the proxy. */
 async function door(url: string): Promise<{ url: string; slam: () => void; passed: () => number }> {
   let bytes = 0;
   const open = new Set<Socket>();

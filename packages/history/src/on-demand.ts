@@ -57,7 +57,7 @@ export const migrateSession: typeof Migrate.migrateSession = async (...given) =>
 export const migrateWorkspace: typeof Migrate.migrateWorkspace = async (...given) =>
   await (await import("./migrate/migrate.ts")).migrateWorkspace(...given);
 
-/** Every migration that has a journal, newest first. */
+/** Lists every migration that has a journal, newest first. */
 export const listMigrations = async (options?: Undo.UndoOptions): Promise<readonly Undo.MigrationSummary[]> =>
   (await import("./migrate/undo.ts")).listMigrations(options);
 
@@ -70,7 +70,7 @@ export const undoMigration: typeof Undo.undoMigration = async (...given) =>
 
 const exports = async (): Promise<typeof Export> => await import("./export/export.ts");
 
-/** The lines of one session as they are in its file, byte for byte. */
+/** Returns the lines of a session as they are in its file, byte for byte. */
 export const exportSessionLines: typeof Export.exportSessionLines = async (...given) =>
   await (await exports()).exportSessionLines(...given);
 

@@ -12,7 +12,7 @@ export interface Node {
   }[];
 }
 
-/** A completion script for a shell. It contains everything, so that completion starts no process. */
+/** Makes a completion script for a shell. The script has all words and options, so completion starts no process. */
 export function completionScript(shell: "bash" | "zsh" | "fish", nodes: readonly Node[]): string {
   switch (shell) {
     case "bash":

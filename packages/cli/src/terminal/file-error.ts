@@ -16,7 +16,7 @@ export function isFileError(error: unknown): error is FileError {
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
-/** The error as a sentence. */
+/** Describes the error in a sentence. */
 export function fileSentence({ code, path, message }: FileError): string {
   const sentence = Object.hasOwn(SENTENCES, code) ? SENTENCES[code] : undefined;
   return sentence && path !== undefined ? sentence(path) : message;

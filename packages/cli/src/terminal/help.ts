@@ -1,7 +1,7 @@
 import type { Command, Group, Option } from "./command.ts";
 import { EXIT, EXIT_MEANINGS } from "./exit-codes.ts";
 
-/** The text of `skein COMMAND --help`, for a terminal with this many columns. */
+/** Returns the text of `skein COMMAND --help` for a terminal with `columns` columns. */
 export function helpOf(command: Command, columns: number): string {
   const { name, summary, words = "", forms = [[words, ""]], options = {}, examples, notes } = command;
   const calls = forms.map(([form, about]) => [
@@ -23,7 +23,7 @@ const EXIT_CODES = `Exit codes: ${(Object.keys(EXIT) as (keyof typeof EXIT)[])
   .map((name) => `${EXIT[name]} ${EXIT_MEANINGS[name]}`)
   .join(", ")}`;
 
-/** The text of `skein GROUP --help`. */
+/** Returns the text of `skein GROUP --help`. */
 export function overviewOf(
   { name, summary, examples = [], notes }: Group,
   commands: readonly (readonly [string, string])[],

@@ -206,7 +206,7 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 export const SIMULATED_BY_SERVER =
   "The model of this server is a simulation. Its answers are made up and cost nothing.";
 
-/** Without an API key, tells the user that answers are simulated. Of a server, this is known only after an answer. */
+/** Without an API key, tells the user that answers are simulated. With a server, this is known only after an answer. */
 export function sayIfSimulated(
   screen: Screen,
   config: Config,

@@ -53,7 +53,7 @@ export function createPrivateFile(path: string, content: string | Uint8Array, fo
   }
 }
 
-/** The error for a file that must not be overwritten. */
+/** Returns the error for a file that must not be overwritten. */
 export function alreadyThere(path: string): CommandError {
   return new CommandError(EXIT.io, `${path} exists already. --force replaces it.`);
 }

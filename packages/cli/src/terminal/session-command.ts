@@ -12,7 +12,7 @@ import { PLACE_OPTIONS, STORE_OPTION } from "./shared-options.ts";
 type StoreCall = Call<typeof STORE_OPTION>;
 type PlaceCall = Call<typeof PLACE_OPTIONS>;
 
-/** A command about sessions, in a store (`--store`) or on a server (`--server`). */
+/** Defines a command about sessions, in a store (`--store`) or on a server (`--server`). */
 export function sessionCommand<const Given extends Options>({
   run,
   ...command
@@ -31,7 +31,7 @@ export function sessionCommand<const Given extends Options>({
   });
 }
 
-/** A command about a store. It has no option `--server`. */
+/** Defines a command about a store. It has no option `--server`. */
 export function storeCommand<const Given extends Options>({
   run,
   ...command

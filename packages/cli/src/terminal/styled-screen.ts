@@ -15,7 +15,7 @@ export interface StyledScreen {
   print(...lines: readonly Styled[]): Promise<void>;
   /** Requested data (Markdown, HTML, lines). The caller escapes it for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
-  /** Writes a value as JSON. If `indent` is given, the JSON has several lines. */
+  /** Writes a value as JSON, with an indent of 2 by default. With the indent 0, the JSON is on one line. */
   json(value: unknown, indent?: number): Promise<void>;
   /** Writes a remark to standard error. */
   note(line: Styled): void;

@@ -1,6 +1,6 @@
 /** Times and amounts in a form that is easy to read. */
 
-/** `2026-11-01 10:00`, in local time. */
+/** Formats a local time, such as `2026-11-01 10:00`. */
 export function shortTime(date: Date): string {
   if (Number.isNaN(date.getTime())) return "unknown";
   return `${shortDate(date)} ${clock(date)}`;
@@ -12,7 +12,7 @@ export function shorterTime(now: Date): (date: Date) => string {
     date.getFullYear() === now.getFullYear() ? shortTime(date).slice(5) : shortTime(date).slice(0, 10).trimEnd();
 }
 
-/** Like `shortTime`, with seconds. */
+/** Formats a time like `shortTime`, with seconds. */
 export function longTime(date: Date): string {
   return `${shortTime(date)}:${String(date.getSeconds()).padStart(2, "0")}`;
 }
@@ -34,7 +34,7 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A duration without seconds: "45 min", "2 h 5 min". */
+/** Formats a duration without seconds, such as "45 min" or "2 h 5 min". */
 export function hours(minutes: number): string {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -37,7 +37,7 @@ export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(ACTING, escaped);
 }
 
-/** Like `visible`, on one line, for names and titles. */
+/** Escapes a text like `visible`, and puts it on one line. For names and titles. */
 export function visibleLine(text: string): string {
   return visible(text).replaceAll("\n", "\\n").replaceAll("\t", " ");
 }

@@ -4,7 +4,7 @@ import { visible } from "./visible-text.ts";
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** The width of the widest line, in columns. */
+/** Returns the width of the widest line in columns. */
 export function widthOf(text: string): number {
   let widest = 0;
   for (const line of text.split("\n")) {

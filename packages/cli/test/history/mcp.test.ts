@@ -14,7 +14,7 @@ import { playSessions } from "../../../skein/test/conformance/played-sessions.ts
 import { createHistoryServer } from "../../src/mcp/serve-history.ts";
 import { bin, createWorld, first, second, type World } from "./world.ts";
 
-/** A connection of the official MCP client to `skein mcp`, which is started as Claude Code would start it. */
+/** Starts `skein mcp` like Claude Code, and connects the official MCP client to it. */
 async function connected(
   world: World,
   env: Readonly<Record<string, string>> = {},

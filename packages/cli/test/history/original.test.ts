@@ -24,7 +24,7 @@ interface Original {
   readonly text: string;
 }
 
-/** `skein history show` on the data of one agent. */
+/** Returns functions that run `skein history show` on the data of an agent. */
 function agentWorld(agent: Agent, data = agentData(agent), world = createWorld()) {
   const roots = data.roots.flatMap((root) => ["--root", root]);
   return {

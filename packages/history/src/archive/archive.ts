@@ -117,7 +117,7 @@ export interface ArchivedRoot {
   readonly folder: string;
 }
 
-/** The data directories that are in the archive. */
+/** Lists the data directories that are in the archive. */
 export function archivedRoots(archiveFolder: string): readonly ArchivedRoot[] {
   let names: readonly string[];
   try {

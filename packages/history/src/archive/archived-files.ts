@@ -2,7 +2,7 @@ import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../disk/durable-files.ts";
 
-/** The files in a folder of the archive, as paths relative to the data directory. Each file is a folder with its pieces. */
+/** Lists the archived files below a folder, as paths relative to the data directory. A file is a folder with its pieces. */
 export function archivedFiles(folder: string, below = ""): readonly string[] {
   return walk(folder, below, () => new Map());
 }

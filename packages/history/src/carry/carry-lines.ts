@@ -89,7 +89,7 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
   return { ...record, message: { ...message, content: blocks }, ...other };
 }
 
-/** The Messages API accepts only these characters in the id of a call. */
+/** Replaces the characters that the Messages API does not accept in the id of a call. */
 function safeId(id: unknown): string {
   return String(id).replaceAll(/[^A-Za-z0-9_-]/g, "_");
 }

@@ -8,7 +8,7 @@ const keys = ["file_path", "filePath", "path", "absolute_path", "notebook_path",
 /** Codex changes files by a patch. The paths of the files are in its text. */
 const patched = /^\*\*\* (?:Update|Add|Delete) File: (.+)$/gm;
 
-/** The absolute paths of the files that the tools of a session read or changed. */
+/** Finds the absolute paths of the files that the tools of a session read or changed. */
 export function namedFiles(session: Session): readonly string[] {
   const found = new Set<string>();
   const base = session.projectPathSource === "folder" ? undefined : session.projectPath;

@@ -44,7 +44,7 @@ function beginningOf(text: string): string {
   return text.length > 120 ? `${text.slice(0, 120).replace(/\s+\S*$/, "")}…` : text;
 }
 
-/** The beginning of a page, with a content security policy that allows nothing to run or load. */
+/** Makes the beginning of a page, with a content security policy that allows nothing to run or load. */
 function pageStart(title: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">

@@ -13,7 +13,7 @@ export function toLines(paths: readonly string[], redact?: (line: string) => str
   return Buffer.concat(parts);
 }
 
-/** A valid line is redacted value by value, so that it stays valid JSON. */
+/** Redacts a valid line value by value, so that the line stays valid JSON. */
 function redactLines(text: string, redact: (line: string) => string): string {
   return text
     .split("\n")

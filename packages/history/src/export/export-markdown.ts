@@ -2,7 +2,7 @@ import type { AgentSession, Message, Session } from "../model/types.ts";
 import { agentTitles } from "../sources/port/source.ts";
 import { shownMessage, type Part } from "./transcript-parts.ts";
 
-/** A session as a Markdown document. The session's text cannot close the code fences and `<details>` around it. */
+/** Writes a session as Markdown. The session's text cannot close the code fences and `<details>` around it. */
 export function toMarkdown(session: Session, agents: readonly AgentSession[] = []): string {
   const lines = [
     `# ${plain(session.summary ?? "Untitled session")}`,

@@ -28,7 +28,7 @@ export interface ExportedSession {
   readonly bytes?: Uint8Array;
 }
 
-/** The lines of one session as they are in its file, byte for byte. */
+/** Returns the lines of a session as they are in its file, byte for byte. */
 export async function exportSessionLines(idOrIndex: number | string, options: ExportOptions = {}): Promise<Uint8Array> {
   return linesOf(await getSession(idOrIndex, options), options);
 }

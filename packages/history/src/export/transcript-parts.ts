@@ -17,7 +17,7 @@ export interface ShownMessage {
   readonly parts: readonly Part[];
 }
 
-/** The heading and parts of a message, or undefined for lines that are not shown. */
+/** Returns the heading and parts of a message, or undefined for a line that is not shown. */
 export function shownMessage(message: Message): ShownMessage | undefined {
   if (message.role === "user") return shownUser(message);
   if (message.role === "assistant") {
@@ -86,7 +86,7 @@ function assistantPart(block: Readonly<Record<string, unknown>> | object): Part 
   return { kind: "tool-use", title, text: JSON.stringify(input, undefined, 2) };
 }
 
-/** An unknown block is shown as JSON. For an image or a document, only the type and the size are shown. */
+/** Shows an unknown block as JSON. Of an image or a document, shows only the type and the size. */
 function otherPart(block: unknown): Part {
   const value = objectOf(block);
   const type = stringOf(value["type"]) ?? "content";

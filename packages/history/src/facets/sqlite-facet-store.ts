@@ -5,10 +5,10 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { noFacetStore, type FacetRow, type FacetStore, type SavedFacet } from "./facet.ts";
 
 /**
- * The index: saved facets in one SQLite file in Skein's cache folder.
+ * Opens the index, which keeps saved facets in an SQLite file in Skein's cache folder.
  *
- * It is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made again.
- * If the folder cannot be written, there is no index. Several processes may use it at the same time (WAL), and a killed
+ * The index is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made
+ * again. Without a writable folder, no index is used. Several processes may use the index at the same time (WAL). A killed
  * process leaves the last committed state.
  */
 export function openFacetStore(folder: string | null): FacetStore {

@@ -157,7 +157,7 @@ function ofWorkspace(files: DataFile[], details: ReadonlyMap<DataFile, SessionDe
   return found;
 }
 
-/** The time of a file without messages. */
+/** Returns the time of a file without messages. */
 function otherTime(file: DataFile, details: ReadonlyMap<DataFile, SessionDetails>): number {
   return Number(dateOr(details.get(file)?.otherTime ?? null, new Date(file.mtimeMs)));
 }

@@ -132,7 +132,7 @@ export function readJournal(journals: string, id: string): readonly JournalEntry
   });
 }
 
-/** The ids of all migrations, the newest first. */
+/** Lists the ids of all migrations, the newest first. */
 export function journalIds(journals: string): readonly string[] {
   try {
     return readdirSync(journals, { withFileTypes: true })

@@ -25,7 +25,7 @@ export function lengthInside(path: string, folder: string): number | undefined {
   return isBoundary ? folder.length : undefined;
 }
 
-/** Only ASCII letters are changed to lower case, because other letters may change their length with their case. */
+/** Lowers only the case of ASCII letters, because other letters may change their length with their case. */
 function windowsKey(path: string): string {
   return path.replaceAll("\\", "/").replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
 }

@@ -103,7 +103,7 @@ function finishShared(
   applyIndexing(entry, "migrate");
 }
 
-/** True if the session is partly migrated and can be finished later. */
+/** Whether the session is partly migrated and can be finished later. */
 export function isUnfinished({ step }: UnitState): boolean {
   return step === "staged" || step === "published";
 }

@@ -34,7 +34,7 @@ export interface MigrationSummary {
   readonly isInterrupted: boolean;
 }
 
-/** Every migration that has a journal, newest first. */
+/** Lists every migration that has a journal, newest first. */
 export function listMigrations({
   journalFolder = defaultJournalFolder(),
 }: UndoOptions = {}): readonly MigrationSummary[] {

@@ -30,7 +30,7 @@ export function newFound(wanted: Keys): Found {
   return new Int32Array(wanted.names.length * 2).fill(-1);
 }
 
-/** Like `findKeys`, but reads the whole object and returns the position after it, or -1 if it is not an object. */
+/** Works like `findKeys`, but reads the whole object. Returns the position after the object, or -1 if it is no object. */
 // oxlint-disable-next-line max-params
 export function readObject(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): number {
   return walkObject(bytes, at, end, { wanted, found, isAll: true });

@@ -30,7 +30,7 @@ export function noteSummary(state: Summaries, line: Readonly<Record<string, unkn
   if (state.openSummaries.length > maxOpen) state.openSummaries.shift();
 }
 
-/** If the message of an open summary is in these lines, the summary becomes the session's summary. */
+/** Makes an open summary the session's summary if its message is in these lines. */
 export function settleSummaries(state: Summaries, lines: Buffer): void {
   const open = state.openSummaries.filter(({ leafUuid, summary }) => {
     if (!hasMessage(lines, leafUuid)) return true;

@@ -14,14 +14,14 @@ export interface PlanFile extends Plan {
   readonly modifiedAt: Date;
 }
 
-/** Plans of all data directories, the newest first. */
+/** Lists the plans of all data directories, the newest first. */
 export async function listPlans(config: LibraryConfig = {}): Promise<readonly PlanFile[]> {
   const { parsePlan } = await import("../format/plan.ts");
   const plans = existingRoots(config).flatMap((root) => plansIn(plansFolder(root), parsePlan));
   return plans.sort((a, b) => Number(b.modifiedAt) - Number(a.modifiedAt));
 }
 
-/** The folder with the plans. The setting `plansDirectory` can change it. */
+/** Returns the folder with the plans. The setting `plansDirectory` can change this folder. */
 function plansFolder(root: string): string {
   try {
     const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
