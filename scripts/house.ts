@@ -1,6 +1,6 @@
 /**
- * `npm run house`: figures about the layout of the code with their goals, compared with an earlier commit; `--check`
- * enforces the rules.
+ * `npm run house`: prints figures about the layout of the code, their goals and the figures of an earlier commit.
+ * `--check` enforces the rules.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -75,7 +75,7 @@ function figures(): readonly Figure[] {
   return values.install ? [...counted, install()] : counted;
 }
 
-/** The script packs and installs in a folder of its own, and prints megabytes as JSON. */
+/** Runs a script that installs the library in a temporary folder and prints the megabytes as JSON. */
 function install(): Figure {
   const script = join(root, "scripts/measure/library-install.ts");
   if (!existsSync(script)) throw new Error(`${script} does not exist, so the install cannot be measured.`);

@@ -1,4 +1,4 @@
-/** `npm run kill` kills processes again and again, and checks that nothing is lost that a store had acknowledged. */
+/** `npm run kill` kills processes repeatedly, and checks that stores lose nothing that they had acknowledged. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ export async function kill({ stores, cycles, seed, delayMs, folder, progress }: 
       outcomes.push(await runCampaign({ ...common, name: store, store, cycles, place }));
       continue;
     }
-    // The server's own defaults: fsync and full_page_writes on.
+    // With empty settings, the server has its defaults: fsync and full_page_writes are on.
     const server = await startPostgres({ settings: {}, prefix: "skein-kill-pg-" });
     try {
       const { url } = await createDatabase(server.url);
@@ -187,7 +187,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 
-/** Kills workers of the loop, instead of processes that only use a store. */
+/** Kills workers that drive sessions with the loop. */
 async function killWorkers(options: {
   cycles: number;
   seed: number;

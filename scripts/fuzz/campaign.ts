@@ -12,16 +12,16 @@ export interface CampaignOptions {
   readonly url: string;
   readonly keys: ServedKeys;
   readonly requests: number;
-  /** Sends only the request of this index. */
+  /** Sends only the request with this index. */
   readonly only?: number | undefined;
   readonly seed: number;
   readonly atOnce?: number;
   readonly progress?: (text: string) => void;
-  /** Ends early, for example because the server has ended. */
+  /** Whether the campaign must end early, for example because the server has ended. */
   readonly isOver?: () => boolean;
 }
 
-/** One answer that is wrong, with the request to send again. */
+/** A wrong answer, with the request that reproduces it. */
 interface Failure {
   readonly index: number;
   readonly operation: string;
@@ -36,7 +36,7 @@ export interface Campaign {
   /** Operations that succeeded at least once. */
   readonly succeeded: Set<string>;
   readonly operations: readonly string[];
-  /** Distinct findings: the same problem of the same operation is kept once. */
+  /** Contains each problem of an operation only once. */
   readonly failures: Failure[];
   failed: number;
   slowest: { readonly ms: number; readonly what: string };
@@ -87,13 +87,13 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
     const isSuccess = answer.status >= 200 && answer.status < 300;
     if (isSuccess && request.headers["idempotency-key"] !== undefined && random.chance(0.5)) {
       const again = await sending.send(request);
-      // Only the beginning of a stream is read, and its length depends on time.
+      // The streams are not compared, because only their beginnings are read, up to a point that depends on timing.
       const isStream = answer.headers["content-type"]?.includes("text/event-stream") ?? false;
       const same = again.status === answer.status && (isStream || isSame(answer.text, again.text));
       if (!same)
         fail(
           request,
-          `the same request with the same Idempotency-Key got another answer: ${again.status} ${again.text.slice(0, 200)}`,
+          `the repeated request with the same Idempotency-Key got a different answer: ${again.status} ${again.text.slice(0, 200)}`,
         );
     }
   }
@@ -141,7 +141,10 @@ export async function runCampaign(options: CampaignOptions): Promise<Campaign> {
   return campaign;
 }
 
-/** Whether a repeated answer is the same. A secret is shown only once: in the repeated answer it is null. */
+/**
+ * Whether two answers to a repeated request are equal. A secret is shown only once, so it may be null in the second
+ * answer.
+ */
 function isSame(first: string, again: string): boolean {
   if (first === again) return true;
   try {

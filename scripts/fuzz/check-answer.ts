@@ -8,10 +8,10 @@ import type { FuzzAnswer } from "./send.ts";
 const LEAKS = [/node_modules|node:internal|\bpackages\/\w+\/(src|dist)/, /\.[jt]s:\d+/, /\n\s+at /, /SQLITE_|SQLSTATE/];
 const RANK = { read: 1, run: 2, sql: 3, admin: 3 };
 
-/** The problems of an answer, as sentences; empty if it matches the description. */
+/** Returns the problems of an answer as sentences. The list is empty if the answer matches the description. */
 export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description: Description): readonly string[] {
   if (answer.failure === "hang") return ["no answer within 5 s"];
-  if (answer.failure === "broken") return ["the connection broke without a whole answer"];
+  if (answer.failure === "broken") return ["the connection broke before the answer was complete"];
   const { status } = answer;
   if (status === 0) return [];
   if (status >= 500 && !isWithout(answer)) return [`answered ${status}`];
@@ -22,12 +22,12 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
 
 /** Whether the server says that it lacks the requested feature. This is not a failure. */
 function isWithout({ status, text }: FuzzAnswer): boolean {
-  // Either one of our errors or, if requested, an RFC 9457 problem.
+  // The body is one of our errors or, if requested, an RFC 9457 problem.
   const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;
   return status === 503 && (body?.error?.code ?? body?.code) === "SERVICE_UNAVAILABLE";
 }
 
-/** Finds a request that succeeded although its sender has no right to it. */
+/** Reports a success that the sender of the request had no right to. */
 function mayNot({ foreign, operation, sender }: FuzzRequest, status: number): readonly string[] {
   if (foreign) return [`answered ${status} for something of another tenant`];
   const scope = operation?.scope;
@@ -68,12 +68,12 @@ function errorProblems({ method, headers: asked }: FuzzRequest, answer: FuzzAnsw
   const body = json(text) as (ErrorBody & { status?: number; code?: string }) | undefined;
   if (type.startsWith("application/problem+json")) {
     const fits = asked["accept"]?.includes("problem+json") && body?.status === status && body.code !== undefined;
-    return fits ? [] : [`a problem outside the schema of problems: ${text.slice(0, 300)}`];
+    return fits ? [] : [`a problem that does not match its schema: ${text.slice(0, 300)}`];
   }
   if (!type.startsWith("application/json") || !description.error.safeParse(body).success)
     return [`answered ${status} outside the schema of errors: ${type} ${text.slice(0, 300)}`];
   if (!body || ERROR_STATUS[body.error.code] !== status) return [`${status} with the code ${body?.error.code}`];
-  return body.error.request_id === headers["x-request-id"] ? [] : ["request_id is not the one of the header"];
+  return body.error.request_id === headers["x-request-id"] ? [] : ["request_id differs from the header"];
 }
 
 /** Checks that each frame of a stream can be parsed, and that sequences only increase. */
@@ -87,7 +87,7 @@ function streamProblems(text: string, described: z.ZodType | undefined): readonl
         .find((line) => line.startsWith(`${name}: `))
         ?.slice(name.length + 2);
     const [id, data] = [field("id"), field("data")];
-    // The stream of a run as text has frames without a name. They are not checked.
+    // If a run is streamed as text, the frames have no name. Such frames are not checked.
     if (data === undefined || field("event") === undefined) continue;
     const value = json(data);
     if (value === undefined) return [`a frame that is not JSON: ${frame.slice(0, 200)}`];

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import type { FuzzRequest } from "./requests.ts";
 
-/** The request as a line for a shell. It does not contain the key. */
+/** Returns a shell command that sends the request. The command does not contain the key. */
 export function curlOf({ method, path, headers, body, sender }: FuzzRequest, url: string): string {
   const key = sender === "nobody" ? [] : [`-H "X-API-Key: $SKEIN_API_KEY"`];
   const rest = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);

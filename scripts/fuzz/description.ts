@@ -13,7 +13,7 @@ export interface Operation {
   readonly status: number;
   /** The schema of a successful answer; undefined if it is not JSON. */
   readonly response: z.ZodType | undefined;
-  /** The schema of one event of the operation's stream, if it is described. */
+  /** The schema of a streamed event, if the description has one. */
   readonly stream: z.ZodType | undefined;
   /** Content types that a successful answer can have besides JSON. */
   readonly produces: readonly string[];
@@ -47,7 +47,7 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-/** Reads `/openapi.json`. The server's own schemas are not used. */
+/** Reads the description from `/openapi.json`, not from the server's code. */
 export async function describe(url: string, key: string): Promise<Description> {
   const answer = await fetch(`${url}/openapi.json`, { headers: { "x-api-key": key } });
   if (!answer.ok) throw new Error(`${url}/openapi.json answered ${answer.status}. Is the key right?`);
@@ -80,7 +80,7 @@ function operation(method: string, path: string, raw: RawOperation): Operation {
   };
 }
 
-/** Adds all named schemas to each schema, so that a reference by name can be found inside it. */
+/** Adds all named schemas to each schema, so that its references can be resolved. */
 function withDefinitions({ paths, components }: OpenApi): OpenApi {
   const local = <Value>(value: Value): Value =>
     JSON.parse(JSON.stringify(value).replaceAll('"#/components/schemas/', '"#/$defs/')) as Value;

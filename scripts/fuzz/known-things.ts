@@ -1,6 +1,6 @@
 import type { Random } from "../kill/random.ts";
 
-/** One session with the ids of its parts, so that all ids in a path can belong together. */
+/** A session with the ids of its parts. They let a request use ids that belong together. */
 export interface KnownSession {
   readonly session_id: string;
   readonly agent_id: string;
@@ -13,14 +13,14 @@ export interface KnownThings {
   /** Remembers ids and cursors in an answer. */
   learn(path: string, body: unknown): void;
   forget(sessionId: string): void;
-  /** A known value for a field of this name: from `session` if it has one, otherwise from any session. */
+  /** Returns a known value for a field of this name. A value of `session` is preferred. */
   pick(name: string, session: KnownSession | undefined, random: Random): unknown;
   /** The last session that was exported. */
   exported(): unknown;
 }
 
 const LIMIT = 60;
-/** Fields that take the values of a field with another name. */
+/** Maps a field to the field whose values it takes. */
 const SAME: Readonly<Record<string, string>> = { default_model_id: "model_id" };
 
 export function createKnownThings(): KnownThings {

@@ -22,7 +22,7 @@ const NUMBERS = [
 const KEYS = ["__proto__", "constructor", "prototype", "id", "tenant", "status", "fence", "toString", "", "a b", "💥"];
 const WRONG = [null, true, false, "", "5", [], {}, [[]], { text: 5 }, ["a", 1, null], "\ud800"];
 
-/** A body with one or a few errors. */
+/** Returns a copy of the body with one to three errors. */
 export function mutated(value: unknown, random: Random): unknown {
   let result = structuredClone(value);
   for (let times = 1 + random.int(3); times > 0; times--) result = once(result, random);
@@ -59,11 +59,11 @@ function once(value: unknown, random: Random): unknown {
 /** Repeats a value, up to a few megabytes. */
 function many(item: unknown, count: number): unknown[] {
   const size = (JSON.stringify(item) ?? "").length;
-  // Copies the value, because a shared value that is mutated again would change in all its places.
+  // Copies the value, because a later mutation would change a shared value in all places.
   return Array.from({ length: Math.min(count, Math.ceil(2_000_000 / (size + 1))) }, () => structuredClone(item));
 }
 
-/** Sets a key, also `__proto__`, which a normal assignment would lose. */
+/** Sets a key, even `__proto__`, which a normal assignment would lose. */
 function put(holder: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }
@@ -80,7 +80,7 @@ function other(value: unknown, random: Random): unknown {
     ]);
   if (typeof value === "number" && random.chance(0.7)) return random.pick(NUMBERS);
   return random.pick<() => unknown>([
-    // A copy, because a later mutation could otherwise put the value inside itself.
+    // The copy prevents that a later mutation puts the value inside itself.
     () => structuredClone(random.pick(WRONG)),
     () => random.pick(NUMBERS),
     () => random.pick(naughtyText),

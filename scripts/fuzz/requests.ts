@@ -12,7 +12,7 @@ type Sender = keyof ServedKeys | "nobody" | "stranger";
 /** One generated request. */
 export interface FuzzRequest {
   readonly index: number;
-  /** The operation; undefined for an address outside the description. */
+  /** Undefined if the description does not have the address of the request. */
   readonly operation: Operation | undefined;
   readonly method: string;
   /** The path with the query. */
@@ -36,7 +36,7 @@ const NEARLY_JSON = ["application/json\ta", "application/json garbage", "applica
 const PLACES = ["-1", "abc", "999999999", "1e3", "0", "1", "9007199254740993", "x".repeat(301), "1,2"];
 const ADDRESSES = ["/v1", "/v1/", "//", "/v1/../health", "/v1/%2e%2e/keys", "/v1/agents/", "/%zz", "/v1/agents/%00"];
 
-/** The request for an index. The same seed and the same earlier answers give the same request. */
+/** Makes the request with this index. It depends only on the seed and on the earlier answers. */
 export function makeRequest(index: number, random: Random, source: RequestSource): FuzzRequest {
   if (random.chance(0.02)) return strayRequest(index, random);
   const { description, keys } = source;
@@ -147,7 +147,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-/** Percent-encoded; a lone surrogate becomes the replacement character. */
+/** Percent-encodes a text. A lone surrogate becomes the replacement character. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

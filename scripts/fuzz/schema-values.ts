@@ -3,7 +3,7 @@ import type { Random } from "../kill/random.ts";
 
 /** The part of JSON Schema that our description uses. */
 export interface JsonSchema {
-  /** Another schema, as `#/$defs/NAME`. */
+  /** A reference to another schema: `#/$defs/NAME`. */
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
   readonly type?: string;
@@ -31,13 +31,13 @@ export interface JsonSchema {
 
 export interface ValueOptions {
   readonly random: Random;
-  /** An existing value on the server, by the name of its field: an id, a cursor, a tool. */
+  /** Returns a value that exists on the server for a field of this name, such as an id or a tool. */
   readonly known: (name: string) => unknown;
-  /** The schemas that others refer to. */
+  /** The schemas that a `$ref` can name. */
   readonly definitions?: Readonly<Record<string, JsonSchema>> | undefined;
 }
 
-/** A value that usually fits the schema. If the schema allows anything, the value is one that a caller could send. */
+/** Returns a value that usually fits the schema. */
 export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): unknown {
   const options = { ...given, definitions: schema.$defs ?? given.definitions };
   if (schema.$ref !== undefined)
@@ -54,7 +54,7 @@ export function valueOf(schema: JsonSchema, name: string, given: ValueOptions): 
       return objectOf(schema, options);
     case "array": {
       const length = Math.min((schema.minItems ?? 0) + random.int(3), schema.maxItems ?? 3);
-      // Half of the blocks fit their schema, half are like those that people send.
+      // Half of the blocks fit their schema. The other half are typical blocks of clients, valid or not.
       const item = () =>
         name === "content" && random.chance(0.5) ? block(random) : valueOf(schema.items ?? {}, name, options);
       return Array.from({ length }, item);
@@ -109,7 +109,7 @@ function number(schema: JsonSchema, random: Random): number {
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A block of a message, valid or not. */
+/** Returns a message block, which can be invalid. */
 function block(random: Random): unknown {
   return random.pick([
     { type: "text", text: "Hello" },

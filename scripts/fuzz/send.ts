@@ -8,7 +8,7 @@ export interface FuzzAnswer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
   readonly ms: number;
-  /** No answer: the connection broke, or there was no answer in time. */
+  /** Why no answer arrived: the time ran out or the connection broke. */
   readonly failure?: "hang" | "broken";
 }
 
@@ -18,13 +18,13 @@ export interface Sending {
 }
 
 const HANG_MS = 5000;
-/** An SQL statement may take 5 s itself, and its process has to start first. */
+/** An SQL statement may run for 5 s, after its process has started. */
 const SQL_HANG_MS = 10_000;
 const BREATH_MS = 250;
-/** How long a stream is listened to, from its first byte on. */
+/** How long a stream is read after its first byte. */
 const STREAM_MS = 30;
 
-/** Sends requests byte for byte; `fetch` would reject or correct some of them. */
+/** Sends requests byte for byte, because `fetch` would reject or correct some of them. */
 export function createSending(url: string, keys: ServedKeys): Sending {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(url);
@@ -68,7 +68,8 @@ export function createSending(url: string, keys: ServedKeys): Sending {
               sent.destroy();
             }, STREAM_MS);
         });
-        // The server may reject a request before the whole body was sent. Then the answer counts, not the broken pipe.
+        // The server may reject a request before the whole body was sent. In this case the answer counts, and the error
+        // of the connection does not.
         sent.once("error", () => setTimeout(() => done(answer || isRefusedUnread(body) ? undefined : "broken"), 20));
         sent.end(body);
       }),

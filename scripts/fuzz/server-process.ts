@@ -1,7 +1,7 @@
 /**
  * A real server in a separate process for load tests, with high limits.
  *
- * Started with its task as JSON. It prints its address and keys, and ends when its input closes.
+ * Its argument is a task as JSON. The process prints its address and keys, and ends when its input closes.
  */
 import { defineTool, openStore } from "skein";
 import { createKeys } from "@skein/server";
@@ -23,7 +23,7 @@ const add = defineTool({
 });
 
 const keys = await makeKeys();
-// The model comes from the task; nothing comes from the user's environment.
+// Takes the model from the task. The user's environment has no effect.
 const settings = serveSettings(
   { port: "0", host: "127.0.0.1", store: storeUrl, data: dataDir },
   readConfig({
@@ -49,7 +49,7 @@ watchForStalls();
 console.log(JSON.stringify({ url: server.url, keys: { admin: server.key.key, ...keys } }));
 process.stdin.resume().once("end", () => void server.close().then(() => process.exit(0)));
 
-/** Keys with fewer rights, and one of another tenant. */
+/** Makes keys with fewer rights, and a key of another tenant. */
 async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   const store = await openStore(storeUrl);
   try {
@@ -64,7 +64,7 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   }
 }
 
-/** Reports each time that the event loop was blocked, and for how much of this time the process used the processor. */
+/** Reports each block of the event loop with its length and the processor time that the process used. */
 function watchForStalls(): void {
   let last = performance.now();
   let used = process.cpuUsage();

@@ -19,7 +19,7 @@ export interface ServedKeys {
   readonly foreign?: string;
 }
 
-/** A server in its own process. */
+/** A server in a separate process. */
 export interface Served {
   readonly url: string;
   readonly keys: ServedKeys;
@@ -35,7 +35,7 @@ const STOP_MS = 12_000;
 export async function startServed(task: ServingTask): Promise<Served> {
   mkdirSync(task.dataDir, { recursive: true });
   const program = fileURLToPath(new URL("./server-process.ts", import.meta.url));
-  // The options of Node are written out, because a test runner has added its own to this process.
+  // The options of this process are not passed on, because a test runner may have added some.
   const child = spawn(process.execPath, ["--conditions=@skein/source", program, JSON.stringify(task)], {
     stdio: ["pipe", "pipe", "pipe"],
   });

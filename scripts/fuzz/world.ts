@@ -4,7 +4,10 @@ import type { KnownThings } from "./known-things.ts";
 const ADD = { type: "object", properties: { a: { type: "number" } } };
 const TOOLS = [{ name: "ask_browser", description: "Asks the page.", input_schema: ADD }];
 
-/** Three prompts: for a run that only answers, one that calls a tool of the server, and one that waits for a client. */
+/**
+ * The first prompt only gets an answer, the second calls a tool of the server, and the third waits for a tool of the
+ * client.
+ */
 const PROMPTS = [
   `Hello. ${script([{ text: "Good morning." }], "fuzz-text")}`,
   `Add. ${script([{ tools: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "3" }], "fuzz-tool")}`,
@@ -50,7 +53,7 @@ export async function makeWorld({ url, key, known }: WorldOptions): Promise<void
   }
 }
 
-/** Whether the server's own code has the tool that the prompts call. A server at another address may not have it. */
+/** Whether the server has the tool `add`, which the prompts call. A server at another address may not have it. */
 async function hasAdd(call: (method: string, path: string, body?: unknown) => Promise<unknown>): Promise<boolean> {
   return call("POST", "/v1/agents", { name: "With add", tools: ["add"] }).then(
     () => true,

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Undefined if the commit is not in this clone. The files are removed when `work` is done. */
+/** Returns undefined if the commit is not in this clone. Removes the files when `work` is done. */
 export function withCommit<Result>(root: string, commit: string, work: (folder: string) => Result): Result | undefined {
   const known = spawnSync("git", ["cat-file", "-e", `${commit}^{commit}`], { cwd: root });
   if (known.status !== 0) return undefined;

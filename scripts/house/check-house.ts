@@ -6,7 +6,7 @@ import type { SourceTree } from "./source-tree.ts";
 export type StillOpen = Partial<Record<HouseRule, number>>;
 
 export interface Checked {
-  /** One line for each thing that is wrong: the place, the problem, and where the code belongs. */
+  /** One line for each problem: its place, a description, and where the code belongs. */
   readonly failures: readonly string[];
   /** Numbers in still-open.json that can be made smaller. */
   readonly mended: readonly string[];

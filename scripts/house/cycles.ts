@@ -18,7 +18,7 @@ export function importCycles(tree: SourceTree): readonly Finding[] {
 
 type Graph = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** For each file, the files that it imports, each with the line of the import. */
+/** Maps each file to its imports, with their lines. */
 function importGraph(tree: SourceTree): Graph {
   return new Map(
     productFiles(tree).map((file) => {
@@ -32,7 +32,10 @@ function importGraph(tree: SourceTree): Graph {
   );
 }
 
-/** Tarjan's strongly connected components of more than one file, or of one that imports itself. */
+/**
+ * Finds groups of files that import each other in circles, with Tarjan's algorithm for strongly connected components. A
+ * group can be a single file that imports itself.
+ */
 function circles(graph: Graph): readonly (readonly string[])[] {
   const found: string[][] = [];
   const numbers = new Map<string, number>();
@@ -65,7 +68,7 @@ interface Step {
   readonly line: number;
 }
 
-/** The shortest cycle through any member. */
+/** Returns the shortest cycle through any member. */
 function shortestCircle(members: readonly string[], graph: Graph): readonly Step[] {
   const among = new Set(members);
   const ways = members.flatMap((start) => {

@@ -1,7 +1,7 @@
 /** Finds dialects without a test. */
 import { type Finding, type SourceTree } from "./source-tree.ts";
 
-/** A dialect is a folder in a `src/dialects`; its test has its name in a `test/dialects`, as a file or a folder. */
+/** A dialect is a folder in `src/dialects`. Its test in `test/dialects` is a file or a folder with the same name. */
 export function dialectTests({ files }: SourceTree): readonly Finding[] {
   const paths = [...files.keys()];
   const dialects = new Map<string, string>();
@@ -18,7 +18,7 @@ export function dialectTests({ files }: SourceTree): readonly Finding[] {
   });
 }
 
-/** The schemas of a dialect are in `protocol`, which cannot start a server, so its tests are beside its handlers. */
+/** The package `protocol` cannot start a server, so the tests of its dialects are in `server`. */
 function testHome(folder: string): string {
   return folder === "packages/protocol" ? "packages/server" : folder;
 }

@@ -18,7 +18,7 @@ export function factsOutside(tree: SourceTree): readonly Finding[] {
     );
 }
 
-/** The facts that only the driver of a session may append: all facts of protocol, without those in `FROM_OUTSIDE`. */
+/** Returns the facts that only the driver of a session may append: all facts that are not in `FROM_OUTSIDE`. */
 function driversFacts({ files }: SourceTree): ReadonlySet<string> {
   const all = [...files.values()]
     .filter(({ path }) => path.startsWith("packages/protocol/src/facts/"))
@@ -50,7 +50,10 @@ function keyOf({ key }: Extract<Node, { type: "Property" }>): string | undefined
   return key.type === "Literal" ? String(key.value) : undefined;
 }
 
-/** The texts that an expression can have: its own literals or, for a parameter, the literals of the parameter's type. */
+/**
+ * Returns the texts that an expression can have: its literals or, for a parameter, the literals of the parameter's
+ * type.
+ */
 function typesIn(value: Node, around: readonly Node[]): readonly string[] {
   const parameters = around.flatMap((node) => (isFunction(node) ? node.params : []));
   const source = value.type === "Identifier" ? parameters.filter((node) => isNamed(node, value.name)) : [value];

@@ -4,11 +4,11 @@ import type { SourceFile } from "./source-tree.ts";
 export interface Import {
   readonly specifier: string;
   readonly line: number;
-  /** The imported names; undefined if it may be all of them (`import *`, `export *`, `import()`). */
+  /** The imported names. Undefined if all names may be imported (`import *`, `export *`, `import()`). */
   readonly names: readonly string[] | undefined;
-  /** Whether the import is not loaded at run time: `import type`. `import { type … }` is loaded. */
+  /** True for `import type`, which loads nothing at run time. `import { type … }` loads the module. */
   readonly isType: boolean;
-  /** Whether the module is loaded only when the code reaches the import: `import()`. */
+  /** True for `import()`, which loads the module only when the code reaches it. */
   readonly isDynamic: boolean;
 }
 

@@ -42,7 +42,7 @@ function longFunctionsIn(file: SourceFile): readonly Finding[] {
   return found;
 }
 
-/** Counts the lines with code of a function. Inner functions, and switches that must handle every case, do not count. */
+/** Counts the code lines of a function, without inner functions and exhaustive switches. */
 function ownLines(outer: Node, file: SourceFile): number {
   const lines = new Set<number>();
   for (let line = file.lineAt(outer.start); line <= file.lineAt(outer.end); line++)

@@ -1,12 +1,12 @@
-/** Finds optional packages that are loaded although nobody uses them. */
+/** Finds optional packages that are loaded before they are needed. */
 import { importsOf } from "./imports.ts";
 import { type Finding, type Package, type SourceTree, packageFolder } from "./source-tree.ts";
 
 /**
  * Finds optional packages that a package loads as soon as it is imported or its command is started.
  *
- * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import the package that it adapts,
- * because its users have chosen it. The main entry and the commands may load it only by `import()`.
+ * An entry that is named after its adapter (`@skein/adapters/stores/postgres`) may import the adapted package, because
+ * its users have chosen it. The main entry and the commands may load optional packages only by `import()`.
  */
 export function optionalParts(tree: SourceTree): readonly Finding[] {
   const found = new Map<string, Finding>();
@@ -45,7 +45,7 @@ function sentence(part: string, home: Package, start: string): string {
   return `imports ${part}, which is optional in ${home.folder}/package.json, and ${start} loads this file immediately. Load it with import() where it is needed, and say in one sentence what to install if it is missing.`;
 }
 
-/** `@scope/name/sub` is in `@scope/name`. */
+/** Returns `@scope/name` for `@scope/name/sub`. */
 function packageOf(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
 }

@@ -1,7 +1,7 @@
 /**
  * Finds rules of a run that are implemented outside their module, and functions that follow a run until it is over.
  *
- * A rule is recognised by the properties that its code reads, so that a copy under another name is found too.
+ * A rule is recognised by the properties that its code reads, so copies with other names are found too.
  */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";
@@ -73,7 +73,7 @@ export const RUN_RULES: readonly RunRule[] = [
   },
 ];
 
-/** Every place in the code that implements the rule. */
+/** Returns every place in the code that implements the rule. */
 export function placesOf(rule: RunRule, tree: SourceTree): readonly { readonly file: string; readonly line: number }[] {
   return productFiles(tree).flatMap((file) => {
     const lines: number[] = [];
@@ -101,7 +101,7 @@ export function ruleCopies(tree: SourceTree): readonly Finding[] {
   });
 }
 
-/** Whether a function itself follows a session's log and stops with one run. */
+/** Whether a function reads a session's log until a run ends. */
 function followsRun(node: Node, text: string): boolean {
   const code = text.slice(node.start, node.end);
   return /\bsessions\.follow\(/u.test(code) && /\bfor await\b/u.test(code) && /\brun_?[iI]d\b/u.test(code);
@@ -124,7 +124,7 @@ function reads(node: Node, name: string): boolean {
   return times(node, name) > 0;
 }
 
-/** How often a property or variable of this name is read. */
+/** Counts the reads of a property or variable. */
 function times(node: Node, name: string): number {
   let found = 0;
   walk(node, (inner) => {

@@ -1,4 +1,4 @@
-/** The source files of a checkout with their syntax, and which file an import means. */
+/** The source files of a checkout, with their syntax trees and the targets of their imports. */
 import {
   type ArrowFunctionExpression,
   type EcmaScriptModule,
@@ -17,9 +17,9 @@ export interface SourceFile {
   readonly text: string;
   readonly program: Node;
   readonly module: EcmaScriptModule;
-  /** The lines of the file that contain code: not empty, and not only a comment. */
+  /** The numbers of the lines that contain code, not only a comment. */
   readonly codeLines: ReadonlySet<number>;
-  /** The line of an offset, starting at 1. */
+  /** Returns the line of an offset. The first line is 1. */
   lineAt(offset: number): number;
 }
 
@@ -27,11 +27,11 @@ export interface Package {
   /** The package's name for imports. */
   readonly name: string;
   readonly folder: string;
-  /** The package's entries by their name for imports, each with its file in `src`. */
+  /** Maps the import names of the package's entries to their files in `src`. */
   readonly entries: ReadonlyMap<string, string>;
   /** The files that the package's commands start. */
   readonly commands: readonly string[];
-  /** Packages that the package works without: optional peers and optional dependencies. */
+  /** The package's optional peers and optional dependencies. */
   readonly optional: ReadonlySet<string>;
 }
 
@@ -39,7 +39,7 @@ export interface SourceTree {
   readonly root: string;
   readonly files: ReadonlyMap<string, SourceFile>;
   readonly packages: readonly Package[];
-  /** The file that an import means; undefined for a package outside of the checkout. */
+  /** Returns the file of an import, or undefined for a package outside of the checkout. */
   resolve(from: string, specifier: string): string | undefined;
 }
 
@@ -74,7 +74,7 @@ export function readSourceTree(root: string): SourceTree {
   };
 }
 
-/** Whether the file is in `src` of a package and is not a contract suite, so that users of the package get it. */
+/** Whether users of a package get the file. The files in `src` are product code, except contract suites. */
 function isProductCode(path: string): boolean {
   return /^(?:packages|apps)\/[^/]+\/src\//u.test(path) && !path.includes("/testing/");
 }
@@ -84,12 +84,12 @@ export function productFiles({ files }: SourceTree): readonly SourceFile[] {
   return [...files.values()].filter(({ path }) => isProductCode(path));
 }
 
-/** The package folder of a file, such as `packages/core`; undefined for scripts. */
+/** Returns the package folder of a file, such as `packages/core`, or undefined for scripts. */
 export function packageFolder(path: string): string | undefined {
   return /^(?:packages|apps)\/[^/]+/u.exec(path)?.[0];
 }
 
-/** Visits a node and everything in it, with the nodes around each. Returning `false` skips its children. */
+/** Visits a node and all its descendants. If `visit` returns `false` for a node, its children are skipped. */
 export function walk(node: Node, visit: (node: Node, around: readonly Node[]) => boolean | void): void {
   const around: Node[] = [];
   const go = (current: Node): void => {
@@ -189,7 +189,7 @@ function packagesIn(root: string, parent: string): readonly Package[] {
     });
 }
 
-/** The entries of a package, each with its target in `src`. The name of the target's condition does not matter. */
+/** Maps the entries of a package to their targets in `src`, under any export condition. */
 function entriesOf(folder: string, { name, exports = {} }: Manifest): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   for (const [subpath, targets] of Object.entries(exports)) {

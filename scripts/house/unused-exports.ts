@@ -24,7 +24,7 @@ function namesImported(tree: SourceTree, entry: string, home: string): ReadonlyS
     if (packageFolder(file.path) === home) continue;
     for (const { specifier, names } of importsOf(file)) {
       if (specifier !== entry) continue;
-      // A test that imports everything to compare names with a list does not use any name in particular.
+      // A test may import everything only to compare the names with a list. This does not count as use.
       if (!names && !file.path.includes("/test/")) return "all";
       for (const name of names ?? []) used.add(name);
     }
@@ -38,7 +38,9 @@ interface Exported {
   readonly line: number;
 }
 
-/** Every name that a file exports, including those behind `export *`. A type and a value of the same name count once. */
+/**
+ * Returns every name that a file exports, even through `export *`. A type and a value with the same name count once.
+ */
 function exportsOf(tree: SourceTree, path: string, seen = new Set<string>()): readonly Exported[] {
   const file = tree.files.get(path);
   if (!file || seen.has(path)) return [];

@@ -18,7 +18,7 @@ export interface Campaign {
   readonly delayMs: readonly [least: number, most: number];
   readonly writers?: number;
   readonly under?: readonly string[];
-  /** Called at the moment of the kill. It must end the writer itself. Default: SIGKILL. */
+  /** Called at the moment of the kill. It must end the writer. Default: sends SIGKILL. */
   readonly crash?: (writer: Writer, cycle: number) => Promise<Place | void>;
   readonly progress?: (text: string) => void;
 }
@@ -39,7 +39,7 @@ export interface Outcome {
 const EARLY = 0.1;
 const ENOUGH = 10;
 
-/** Writes, kills and checks repeatedly on the same store, and checks everything at the end. */
+/** Repeatedly kills a writer of a store. Checks the store after each kill, and completely at the end. */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const { name, store, cycles, seed, folder, delayMs, writers = 8, under = [], progress = () => {} } = campaign;
   mkdirSync(folder, { recursive: true });
@@ -62,7 +62,7 @@ export async function runCampaign(campaign: Campaign): Promise<Outcome> {
     place = (await (campaign.crash ?? killed)(writer, cycle)) ?? place;
     const last = cycle === cycles - 1;
     const verdict = await check({ store, place, journals: last ? journals : [journal], whole: last });
-    // The check has repeated the operations that had no answer. Their answers are added to the journal for the final
+    // The check has repeated the operations that had no answer. The new answers are added to the journal for the final
     // count.
     if (existsSync(journal)) appendFileSync(journal, verdict.repeated.map((line) => `\n${line}\n`).join(""));
     note(verdict, `cycle ${cycle + 1} (seed ${seed})`);
@@ -91,7 +91,7 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
   };
 }
 
-/** Waits until a writer has written something, also on a busy machine, because an earlier kill would test nothing. */
+/** Waits until a writer has written something, because an earlier kill would test nothing. */
 async function begun(writer: Writer): Promise<void> {
   await writer.ready;
   for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);

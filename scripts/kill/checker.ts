@@ -19,7 +19,7 @@ export interface CheckTask {
   readonly place: Place;
   /** The journals of the killed processes, oldest first. */
   readonly journals: readonly string[];
-  /** Whether the journals contain everything that was ever written to this store, so that nothing else may be there. */
+  /** If true, the store must contain nothing except what the journals mention. */
   readonly whole: boolean;
 }
 
@@ -28,10 +28,10 @@ export interface Verdict {
   readonly sessions: number;
   readonly events: number;
   readonly acknowledged: number;
-  /** How many operations had no answer, and how many of those had happened. */
+  /** How many operations had no answer. `happened` says how many of these operations are stored. */
   readonly unanswered: number;
   readonly happened: number;
-  /** Lines for the journal: the outcomes of operations without an answer. */
+  /** Journal lines with the outcomes of the operations that had no answer. */
   readonly repeated: readonly string[];
   readonly violations: readonly string[];
 }
@@ -77,7 +77,7 @@ const verdict: Verdict = {
 };
 console.log(JSON.stringify(verdict));
 
-/** Every existing session that the operations mention, with its rows. */
+/** Reads every existing session that the operations mention. */
 async function readSessions(store: Store, operations: readonly Operation[]): Promise<StoredSession[]> {
   const ids = new Set(operations.filter(({ kind }) => kind !== "record").map(({ target }) => target));
   const found: StoredSession[] = [];
@@ -107,7 +107,7 @@ async function everything<Item>(
   return all;
 }
 
-/** Converts sessions and operations to the form that the checker of the invariants needs. */
+/** Converts sessions and operations for `checkHistory`. */
 function historyOf(sessions: readonly StoredSession[], operations: readonly Operation[]): History {
   const clients = ["create", "prompt", "edit", "delete"];
   return {

@@ -7,7 +7,7 @@ import type { Operation } from "./journal.ts";
 type Wrong = (sentence: string) => void;
 
 /**
- * Every acknowledged event is stored with its exact text at the acknowledged sequence, and nothing rejected is stored.
+ * Checks that acknowledged events are stored with their exact texts and sequences, and that nothing rejected is stored.
  */
 export function checkPlaces(sessions: readonly StoredSession[], operations: readonly Operation[], wrong: Wrong): void {
   const logs = new Map(sessions.map(({ sessionId, events }) => [sessionId, events]));
@@ -23,7 +23,7 @@ export function checkPlaces(sessions: readonly StoredSession[], operations: read
       if (stored?.id !== event.id)
         wrong(`${event.event_type} ${event.id} was acknowledged, but is not at its place in ${target}.`);
       else if (JSON.stringify(stored.data) !== JSON.stringify(event.data))
-        wrong(`${event.event_type} ${event.id} in ${target} has another text than the acknowledged one.`);
+        wrong(`${event.event_type} ${event.id} in ${target} does not have the acknowledged text.`);
     }
     if (log && (answer?.is === "refused" || answer?.is === "never"))
       for (const { id } of log) if (id === events[0]?.id) wrong(`${id} was rejected, but is in ${target}.`);
@@ -44,7 +44,7 @@ export async function checkDeleted(store: Store, operations: readonly Operation[
   }
 }
 
-/** A record has the value of its last acknowledged put. */
+/** Checks that each record has the value of its last acknowledged put. */
 export async function checkRecords(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const last = new Map<string, Operation>();
   for (const operation of operations)
@@ -60,7 +60,7 @@ export async function checkRecords(store: Store, operations: readonly Operation[
   }
 }
 
-/** The scan of all events must show exactly the events of the logs, and the list must have every session. */
+/** Checks that the scan of all events shows exactly the events of the logs, and that the list has every session. */
 export async function checkTotals(store: Store, sessions: readonly StoredSession[], wrong: Wrong): Promise<void> {
   const counts = new Map<string, number>();
   for await (const { session_id, sequence } of store.scan()) {

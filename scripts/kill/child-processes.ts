@@ -10,9 +10,9 @@ import type { WriterTask } from "./writer.ts";
 /** A running writer process. Its reports go into its journal. */
 export interface Writer {
   readonly child: ChildProcess;
-  /** How many operations were acknowledged so far, roughly. */
+  /** Returns about how many operations were acknowledged so far. */
   acknowledged(): number;
-  /** Resolves when the process has opened its store, or has ended before. */
+  /** Resolves when the process has opened its store or has ended. */
   readonly ready: Promise<unknown>;
   /** Resolves when the process has ended by itself and its journal is complete. */
   ended(): Promise<void>;
@@ -57,7 +57,7 @@ export function startWriter(task: WriterTask | ShortRunTask, journal: string, op
     ready,
     ended,
     async kill() {
-      // Under another command, the process has its own group, which is killed as a whole.
+      // A command such as strace runs in a process group with the writer. The whole group is killed.
       if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
         process.kill(under.length > 0 ? -child.pid : child.pid, "SIGKILL");
       await ended();

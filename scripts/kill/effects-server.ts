@@ -3,14 +3,14 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Effect } from "../../packages/core/src/testing/check-history/history.ts";
 
-/** Counts the effects of tools outside of Skein. It also counts repeated effects, so that they are found. */
+/** Records the effects of tools outside of Skein, so that tests find effects that happened twice. */
 export interface EffectsServer {
   readonly url: string;
   readonly effects: Effect[];
   close(): Promise<void>;
 }
 
-/** `POST /?session=&call=&policy=&by=` is an effect. It is counted when the request arrives, and answered a little later. */
+/** Records each `POST /?session=&call=&policy=&by=` as an effect when it arrives, and answers a little later. */
 export async function startEffectsServer(delayMs: () => number): Promise<EffectsServer> {
   const effects: Effect[] = [];
   const server: Server = createServer((request, response) => {

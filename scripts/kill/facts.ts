@@ -4,14 +4,14 @@ export const TENANT = "kill";
 
 const AGENT = AgentConfig.parse({ name: "Killed", model: "claude-sonnet-4-5", system_prompt: "You write." });
 
-/** The facts of the writers. Each text is unique, so that it can be found again. */
+/** Makes the facts that the writers append. Each text is unique, so that a check can find it. */
 export interface Facts {
   created(title: string): NewEvent;
   prompt(text: string): NewEvent & { readonly event_type: "prompt.accepted" };
   edited(title: string): NewEvent;
-  /** A run from its start to the model's first call. */
+  /** Returns the facts of a run from its start to the first model call. */
   started(prompt: NewEvent): NewEvent[];
-  /** The answer and the end of a run. */
+  /** Returns the facts of the answer and of the end of a run. */
   finished(prompt: NewEvent): NewEvent[];
 }
 

@@ -7,15 +7,16 @@ import { type StoreName, openStore } from "./open-store.ts";
 export interface Fault {
   readonly store: Exclude<StoreName, "postgres">;
   readonly error: "EIO" | "ENOSPC";
-  /** Which of the calls fails: "3" the third, "3+" the third and all after it. */
+  /** Which calls fail: "3" means the third call, "3+" means the third and all later calls. */
   readonly when: string;
 }
 
 /**
  * The system calls of a store that change the disk. Reads and opens are tested elsewhere.
  *
- * strace lets calls fail only for files with these paths. The filesystem store has file names that are not known in
- * advance. So strace cannot tell its `write` calls from those to the pipe, and lets none of them fail.
+ * strace makes calls fail only for files with these paths. The file names of the filesystem store are not known in
+ * advance. Without the names, strace cannot distinguish writes to files from writes to the pipe, so no `write` of this
+ * store fails.
  */
 const CALLS = {
   sqlite: {
@@ -32,10 +33,7 @@ export interface FaultOutcome {
   readonly violations: readonly string[];
 }
 
-/**
- * Makes one system call of a short run fail, and checks afterwards that everything acknowledged is stored and the store
- * opens.
- */
+/** Makes one system call of a short run fail. Afterwards the store must open and contain everything acknowledged. */
 export async function runWithFault({ store, error, when }: Fault): Promise<FaultOutcome> {
   const folder = mkdtempSync(join(tmpdir(), "skein-fault-"));
   try {
@@ -62,7 +60,7 @@ export async function runWithFault({ store, error, when }: Fault): Promise<Fault
   }
 }
 
-/** Repeats the same work. The first time its first call fails, then its second, and so on until no call is left. */
+/** Repeats a short run. In each repetition a later system call fails, until every call has failed once. */
 export async function everyFault(
   store: Fault["store"],
   progress: (text: string) => void,

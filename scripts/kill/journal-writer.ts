@@ -9,7 +9,10 @@ type Said = Omit<Begun, "is" | "op">;
 /** The journal of a process that will be killed: its operations and their answers. */
 export interface JournalWriter {
   tell(line: Line): void;
-  /** Records the operation, runs it, and records the answer. Undefined: it was rejected, or its outcome is unknown. */
+  /**
+   * Records the operation, runs it, and records the answer. Returns undefined if it was rejected or its outcome is
+   * unknown.
+   */
   asked<Result>(
     said: Said,
     ask: () => Promise<Result>,
@@ -22,7 +25,7 @@ export interface JournalWriter {
   ): Promise<Appended | undefined>;
 }
 
-/** After these errors, nobody knows whether the operation happened. */
+/** After these errors, the operation may or may not have happened. */
 const GONE = ["store_unavailable", "disk_full", "closed"] as const;
 const TOLD = 3;
 

@@ -33,7 +33,7 @@ export type Line =
   | { readonly is: "ready"; readonly openMs: number }
   | Begun
   | Answer
-  /** Something that must not happen, whatever is killed. */
+  /** Something that must never happen, even after a kill. */
   | { readonly is: "wrong"; readonly sentence: string };
 
 /** An operation with its answer, if one came. */
@@ -47,7 +47,7 @@ export interface Journal {
   readonly ready: boolean;
 }
 
-/** Reads the journal of a killed process. Its last line may be cut; then the answer never came. */
+/** Reads the journal of a killed process. If the last line is cut, it is ignored. */
 export function readJournal(file: string): Journal {
   const lines = readFileSync(file, "utf8").split("\n").flatMap(lineOf);
   const operations = new Map<number, Operation>();

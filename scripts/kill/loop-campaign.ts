@@ -68,7 +68,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
       const news = firstNews(store);
       const begin = client.beginning();
       worker = await startWorker({ ...task, begin });
-      // The time counts from here. The start of Node is left out, because it only shows how busy the machine is.
+      // The measurement does not include the start of Node, which only shows how busy the machine is.
       const ready = Date.now();
       let said = "";
       worker.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
@@ -125,7 +125,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
   }
 }
 
-/** Every call that the model answered is in the log with its usage, or was abandoned with a reservation. */
+/** Checks that every answered model call is in the log with its usage, or was abandoned with a reservation. */
 function unaccounted(
   sessions: readonly StoredSession[],
   calls: readonly Call[],
@@ -189,7 +189,7 @@ async function stored(store: Store, sessionId: string): Promise<StoredSession> {
   return { sessionId, session, events: await store.read(sessionId), runs: runs.toReversed(), messages };
 }
 
-/** Resolves with the time of the next append of another process. */
+/** Waits for the next append of another process. `heard` resolves with its time. */
 function firstNews(store: Store): { readonly heard: Promise<number>; stop(): void } {
   let stop = (): void => {};
   const heard = new Promise<number>((resolve) => {

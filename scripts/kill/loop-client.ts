@@ -7,14 +7,14 @@ import { agent } from "./loop-agent.ts";
 import type { Random } from "./random.ts";
 
 /**
- * A client: it prompts sessions again as soon as they have answered, and repeats each request until it gets an answer.
+ * A client that prompts sessions again as soon as they have answered. It repeats each request until it gets an answer.
  */
 export interface LoopClient {
   readonly operations: Operation[];
   readonly sessionIds: readonly string[];
-  /** Describes a new session. The worker creates this session itself, takes its lease and begins its first step. */
+  /** Describes a new session. The worker creates this session, takes its lease and begins its first step. */
   beginning(): Beginning;
-  /** Called after the worker's death. `messageId` is the message of the prompt, if the worker had reported the session. */
+  /** Called after the worker's death. `messageId` is undefined if the worker had not reported the session. */
   begun(beginning: Beginning, messageId: string | undefined): Promise<void>;
   /** Prompts every session that has nothing to do. */
   feed(): Promise<void>;
@@ -117,8 +117,8 @@ export async function createLoopClient(store: Store, count: number, random: Rand
 }
 
 /**
- * The model makes two calls side by side, one more call, then an answer. Each takes a few milliseconds, so that a kill
- * usually hits an open call.
+ * The model asks for two tool calls at once, then for another call, and then answers. Each step takes some
+ * milliseconds, so that a kill usually hits an open call.
  */
 function steps(random: Random) {
   const delayMs = random.int(40);

@@ -1,4 +1,7 @@
-/** The models of `npm run kill`: every adapter on the simulator, which implements the API of each. */
+/**
+ * The models of `npm run kill`: every model adapter, connected to the simulator. The simulator implements all their
+ * APIs.
+ */
 import { createGoogle } from "@ai-sdk/google";
 import { createAiSdkModel } from "@skein/adapters/models/ai-sdk";
 import { createAnthropicModel, createMessagesModel } from "@skein/adapters/models/anthropic";
@@ -32,7 +35,7 @@ function inCloud(name: string, send: Parameters<typeof createMessagesModel>[0]["
 export type AdapterName = keyof typeof OPENED;
 export const ADAPTERS = Object.keys(OPENED) as readonly AdapterName[];
 
-/** The model of an adapter on the simulator at this address. */
+/** Opens a model of an adapter that calls the simulator at this address. */
 export function openLoopModel(adapter: AdapterName, url: string): Model {
   return OPENED[adapter](url);
 }

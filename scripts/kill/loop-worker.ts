@@ -25,13 +25,13 @@ export interface LoopWorkerTask {
   readonly adapter: AdapterName;
   readonly effectsUrl: string;
   readonly leaseMs: number;
-  /** A session that the worker creates itself. */
+  /** The session that the worker must create. */
   readonly begin?: Beginning;
 }
 
 const task = JSON.parse(process.argv[2] ?? "{}") as LoopWorkerTask;
 
-/** A tool whose effect is counted outside of Skein. */
+/** Defines a tool with an effect that is counted outside of Skein. */
 function effect(name: string, policy: "once" | "repeatable"): Tool {
   return defineTool({
     name,
@@ -82,5 +82,5 @@ if (task.begin) {
     .then(({ messageId }) => process.stdout.write(begunLine(messageId)), report);
 }
 process.on("SIGTERM", () => void engine.stop().then(() => process.exit(0)));
-// The engine's own timers do not keep a process alive, so this one does.
+// This timer keeps the process alive, because the engine's timers do not.
 setInterval(() => {}, 60_000);

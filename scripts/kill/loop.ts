@@ -1,6 +1,6 @@
 /**
- * The loop's half of `npm run kill`: workers that drive sessions are killed, and the log, the effects and the model's calls must
- * agree.
+ * The part of `npm run kill` for the loop. It kills workers that drive sessions. Afterwards the log, the effects and
+ * the model's calls must agree.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -5,11 +5,11 @@ import { type Store, createMemoryStore } from "@skein/core";
 export const STORES = ["sqlite", "filesystem", "postgres"] as const;
 export type StoreName = (typeof STORES)[number];
 
-/** The place of a store: its own folder, or the address of a database. */
+/** The folder of a store, or the address of its database. */
 export interface Place {
   readonly folder: string;
   readonly url?: string;
-  /** How many connections to the database. */
+  /** The number of connections to the database. */
   readonly poolSize?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Random values that are the same for the same seed. */
+/** Random values that depend only on a seed. */
 export interface Random {
   /** 0 ≤ n < 1. */
   next(): number;
@@ -9,7 +9,7 @@ export interface Random {
   pick<Item>(items: readonly Item[]): Item;
 }
 
-/** mulberry32: small, and good enough for choosing moments. */
+/** Uses mulberry32, which is small and good enough to choose moments. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

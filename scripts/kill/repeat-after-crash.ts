@@ -11,7 +11,7 @@ export interface RepeatedOperation {
 
 type Wrong = (sentence: string) => void;
 
-/** How many acknowledged operations are repeated as well, to check that they are answered but not done again. */
+/** The number of acknowledged operations that are repeated, to check that they are not done twice. */
 const REPEATED = 40;
 
 /**
@@ -107,7 +107,7 @@ async function repeatOther(
   };
 }
 
-/** Checks that a repeated append gets the stored result, and that the same key with another request is rejected. */
+/** Checks that a repeated append gets the stored result, and that a different request with the same key is rejected. */
 async function repeatAcknowledged(store: Store, operations: readonly Operation[], wrong: Wrong): Promise<void> {
   const facts = createFacts(createIds());
   const deleted = deletedIn(operations);
@@ -133,7 +133,7 @@ async function repeatAcknowledged(store: Store, operations: readonly Operation[]
   }
 }
 
-/** The appended events, or the code of the rejection. */
+/** Returns the appended events, or the code of the rejection. */
 async function outcome(append: Promise<Appended>): Promise<Appended | string> {
   try {
     return await append;

@@ -1,7 +1,7 @@
 /**
- * The process in which one system call fails: it makes a few appends and ends in order.
+ * This process makes a few appends and ends normally. A test makes one of its system calls fail.
  *
- * Started with { store, place } as JSON; it writes a journal like `writer.ts`. Every failure must be a known error.
+ * Its argument is { store, place } as JSON. Like `writer.ts`, it writes a journal. Every failure must be a known error.
  */
 import { createIds, isKnownError } from "@skein/protocol";
 import { TENANT, createFacts } from "./facts.ts";

@@ -1,8 +1,9 @@
 /**
- * The process that is killed: several concurrent writers, each recording its operations and their answers.
+ * This process runs several concurrent writers until it is killed. Each writer records its operations and their
+ * answers.
  *
- * Started by the rigs with { store, place, seed, writers } as JSON. Writes to file descriptor 3 synchronously, so that
- * every record is in the pipe when the process dies.
+ * Its argument is { store, place, seed, writers } as JSON. It writes to file descriptor 3 synchronously, so that every
+ * record is in the pipe when the process dies.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lease, Store } from "@skein/core";
@@ -28,7 +29,7 @@ const { tell, asked, appended } = createJournalWriter();
 const ids = createIds();
 const facts = createFacts(ids);
 
-/** One writer: it uses its own sessions, and also prompts the shared ones. */
+/** Runs a writer, which creates sessions and also prompts the shared sessions. */
 async function write(store: Store, shared: readonly string[], random: Random, name: string): Promise<never> {
   const own: string[] = [];
   let count = 0;
@@ -132,8 +133,8 @@ const shared = [...earlier];
 // A creation may fail, because the database server is killed too. Then the loop tries again.
 while (shared.length < earlier.length + 4) {
   const target = ids();
-  // If the answer to a creation is lost, its session may still be stored, and the retry makes another one. So each title
-  // contains the id.
+  // If the answer to a creation is lost, the session may still be stored. Each title contains the id, so that the
+  // session of the retry has a different title.
   const events = [facts.created(`shared ${target}`)];
   if (await appended(store, { kind: "create", target, events, expect: 0 })) shared.push(target);
   else await sleep(50);
