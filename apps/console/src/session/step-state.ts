@@ -1,7 +1,7 @@
 import type { State } from "../ui/state.ts";
 import type { Step } from "./view.ts";
 
-/** The state of a step is the worst state of its calls. Only a tool call can have an unknown effect. */
+/** Returns the state of a step. A failed call does not make the step fail. */
 export function stateOfStep(step: Step): State {
   if (step.state === "failed" || step.state === "lost") return "failed";
   if (step.state === "interrupted") return "cancelled";

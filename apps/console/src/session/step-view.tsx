@@ -81,7 +81,7 @@ function Said({ step }: { step: Step }) {
   );
 }
 
-/** The draft of an answer: the only part of the page that renders with each frame. */
+/** Shows the draft of an answer. Nothing else on the page renders with each frame. */
 function LiveText({ step }: { step: Step }) {
   useDrafts();
   return (

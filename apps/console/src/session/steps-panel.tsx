@@ -48,7 +48,7 @@ export function StepsPanel({ view, sessionId, onShow }: PanelProps) {
   );
 }
 
-/** The number of the step's run in the session, as in the transcript. */
+/** Returns the number of the run that the transcript shows for the step. */
 function runOf(view: SessionView, { run_id, step }: ApiStep): number {
   return view.steps.find(({ runId, number }) => runId === run_id && number === step)?.run ?? 0;
 }

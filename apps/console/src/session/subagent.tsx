@@ -9,7 +9,7 @@ import { callWords, stateOfCall } from "./call-words.ts";
 import { useLiveSession } from "./live-session.ts";
 import type { Call, NestedMessage, Step } from "./view.ts";
 
-/** A call on which a subagent works in its own session. The lines show the progress of the subagent. */
+/** Shows a call that a subagent of this session works on, and the progress of the subagent. */
 export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boolean; onToggle: () => void }) {
   const { about } = callWords(call.name, call.input);
   const isRunning = call.endedAt === null;
@@ -77,7 +77,7 @@ function ChildStep({ step }: { step: Step }) {
   );
 }
 
-/** The messages and calls of a subagent inside Claude Code. It has no session of its own. */
+/** Shows the messages and calls of a subagent inside Claude Code. Skein has no session for such a subagent. */
 export function NestedAgent({ call }: { call: Call }) {
   return (
     <div className="sub nested">

@@ -25,7 +25,10 @@ const SHORTEST_MS = 1500;
 /** A session that is shorter than this fills only a part of the timeline. */
 const LEAST_MS = 300;
 
-/** The timeline of model calls, tool calls and waits, with a lane per subagent. The wheel zooms, dragging moves. */
+/**
+ * Shows when model calls, tool calls and waits happened. Each subagent has a lane. The wheel zooms, and dragging
+ * scrolls.
+ */
 export const Timeline = memo(function Timeline({ view, isRunning, visible, onShow }: TimelineProps) {
   const now = useNow(1000, isRunning);
   const { spans, lanes, gaps } = spansOf(view, isRunning ? now : undefined);
@@ -190,8 +193,8 @@ function PauseNote({ isNeeded }: { isNeeded: boolean }) {
 }
 
 /**
- * The frame around the part of the session that the transcript shows. It is never cut off at an end of the timeline.
- * Null if this part is not in the timeline.
+ * Returns the frame around the part of the session that the transcript shows. The frame stays inside the timeline. Null
+ * if the timeline does not contain this part.
  */
 function frameOf([from, to]: readonly [number, number]): { readonly left: number; readonly width: number } | null {
   if (from > to || to < 0 || from > WIDTH) return null;

@@ -1,7 +1,7 @@
 import { textValue } from "../text/safe-text.ts";
 import type { SessionView } from "./view.ts";
 
-/** The title of a session, otherwise the beginning of its first prompt. */
+/** Returns the title of a session, or the beginning of its first prompt if it has no title. */
 export function titleOfView(view: SessionView): string {
   return view.title ?? firstWords(view);
 }

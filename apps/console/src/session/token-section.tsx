@@ -3,7 +3,7 @@ import { grouped, percent, plural } from "../ui/amounts.ts";
 import { DotRow } from "../ui/fact-list.tsx";
 import type { Aside } from "./view.ts";
 
-/** The four kinds of tokens, in the colours that they have everywhere. */
+/** The four kinds of tokens. Each kind has the same colour on all pages. */
 export const TOKEN_KINDS = [
   ["bg-o-model", "Read from the cache", "cache_read_input_tokens"],
   ["bg-c-2", "Written to the cache", "cache_creation_input_tokens"],
@@ -13,7 +13,7 @@ export const TOKEN_KINDS = [
 
 interface TokenSectionProps {
   readonly totals: UsageTotals;
-  /** Which calls are counted, if not those of the whole session. */
+  /** Says which calls are counted. Undefined if all calls of the session are counted. */
   readonly scope?: string | undefined;
   /** Model calls that are counted here but are not steps: titles and compactions. */
   readonly asides?: ReadonlyMap<"title" | "compaction", Aside>;
@@ -21,7 +21,7 @@ interface TokenSectionProps {
 
 const ASIDES = { title: ["the title", "titles"], compaction: ["a compaction", "compactions"] } as const;
 
-/** How many tokens of each kind were used, and how much of the input came from the cache. */
+/** Shows the number of tokens of each kind, and the share of the input that came from the cache. */
 export function TokenSection({ totals, scope, asides = new Map() }: TokenSectionProps) {
   const read = totals.cache_read_input_tokens;
   const sent = totals.input_tokens + read + totals.cache_creation_input_tokens;

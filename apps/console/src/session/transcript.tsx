@@ -27,14 +27,12 @@ export interface TranscriptHandle {
 interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
-  /**
-   * Null for a session of another agent. It can only be read here: it cannot be forked, and no requests can be shown.
-   */
+  /** Null for a session of another agent. The console can neither fork such a session nor show its requests. */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The event that the URL names. */
   readonly at: number | null;
-  /** Which end is shown first, if the URL names no event. Default: the end. */
+  /** The end that is shown first if the URL names no event. Default: the end. */
   readonly opensAt?: "beginning" | "end";
   readonly handle: RefObject<TranscriptHandle | null>;
   readonly onFork: ((messageId: string) => void) | undefined;
@@ -44,22 +42,25 @@ interface TranscriptProps {
   readonly onTop?: (() => void) | undefined;
   /** Called when the reader scrolls near the last loaded item, if there is more after it. */
   readonly onBottom?: (() => void) | undefined;
-  /** Loads the transcript again from one of its ends. Without this function, the view scrolls only the loaded part. */
+  /**
+   * Loads the transcript from one of its ends. Without this function, the buttons scroll only to the ends of the loaded
+   * part.
+   */
   readonly onEnd?: ((end: "beginning" | "end") => void) | undefined;
 }
 
-/** If the view is closer to the end than this, it follows the end as the text grows. */
+/** While the view is at most this far from the end, it scrolls along as the text grows. */
 const END_PX = 60;
 
-/** If the view is farther from an end than this, a button leads there. */
+/** A button to an end appears when the view is farther from it than this. */
 const FAR_PX = 200;
 
-/** When the reader scrolls closer than this to an end of the loaded items, more items are loaded. */
+/** More items are loaded when the reader is closer to an end of the loaded items than this. */
 const NEAR_PX = 1500;
 
 /**
- * The messages and steps of a session. Only visible rows are in the DOM. The view follows the end only if it was at the
- * end.
+ * Shows the messages and steps of a session. Only visible rows are in the DOM. If the end is visible, the view scrolls
+ * along as the text grows.
  */
 export function Transcript(props: TranscriptProps) {
   const { view, version, sessionId, allOpen, at, handle, onFork, onRaw, onVisible, onTop, onBottom, onEnd } = props;
@@ -67,7 +68,8 @@ export function Transcript(props: TranscriptProps) {
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
-  // The first load decides which steps are folded. Earlier steps of the same run that are loaded later are folded too.
+  // The first load decides which runs have folded steps. Later loads add earlier steps, which are folded if their run
+  // is.
   folds.current ??= groupSteps(view);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);
@@ -80,7 +82,6 @@ export function Transcript(props: TranscriptProps) {
   }, [rows]);
   const isAtEnd = useRef(at === null && opensAt === "end");
   const [hasNews, setNews] = useState(false);
-  // Whether each end is out of sight.
   const [isFarFrom, setFarFrom] = useState({ beginning: false, end: false });
   const marked = useMemo(() => (at === null ? null : markedCall(view, at)), [view, at]);
 
@@ -147,7 +148,7 @@ export function Transcript(props: TranscriptProps) {
   const scrolled = (offset: number): void => {
     const current = list.current;
     if (!current) return;
-    // The view stops following the end only when the reader scrolls up. It goes on when the text grows.
+    // Only the reader can stop the view from following the end, by scrolling up. Growing text does not stop it.
     const isNear = current.scrollSize - offset - current.viewportSize < END_PX;
     if (isNear && !hasLater) isAtEnd.current = true;
     else if (offset < lastOffset.current - 1) isAtEnd.current = false;
@@ -235,7 +236,7 @@ export function Transcript(props: TranscriptProps) {
 
 interface EndButtonsProps {
   readonly isFarFrom: { readonly beginning: boolean; readonly end: boolean };
-  /** Whether something that nobody has seen was added at the end. */
+  /** Whether items were added at the end that the reader has not seen. */
   readonly hasNews: boolean;
   readonly onBeginning: () => void;
   readonly onEnd: () => void;

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "react";
 import { useChanged } from "../api/context.tsx";
 import type { SessionView } from "./view.ts";
 
-/** Lets all lists of sessions and awaits refresh as soon as the session changes. */
+/** Reloads the lists of sessions and the lists of awaits when the session changes. */
 export function useTellChanges(view: SessionView, isRunning: boolean): void {
   const changed = useChanged();
   const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;

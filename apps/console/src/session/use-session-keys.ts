@@ -10,11 +10,11 @@ interface SessionKeys {
   readonly onFork: () => void;
   /** Opens or folds every call. */
   readonly onAllCalls: () => void;
-  /** Whether a narrow screen shows the inspector, and how to show or hide it. */
+  /** Whether the inspector is open on a narrow screen, and a function that opens or closes it. */
   readonly inspector: readonly [isOpen: boolean, setOpen: (isOpen: boolean) => void];
 }
 
-/** The keys of the page of a session. */
+/** Handles the keyboard shortcuts of the page of a session. */
 export function useSessionKeys({ id, transcript, onFork, onAllCalls, inspector }: SessionKeys): void {
   const [, go] = useLocation();
   const [isOpen, setOpen] = inspector;

@@ -1,7 +1,7 @@
 import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
 import { timeOf } from "@skein/protocol/event-time";
 
-/** The state of a call. `unknown`: it was interrupted, so nobody knows whether it took effect. */
+/** `unknown`: the call was interrupted, so nobody knows whether it took effect. */
 export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
 
 /** One call of a tool with its result. */
@@ -44,7 +44,9 @@ export interface NestedMessage {
   readonly at: number;
 }
 
-/** Every item of a transcript. `version` grows with each change, so that only changed items render again. */
+/**
+ * The fields of every item of a transcript. `version` grows with each change, so that only changed items render again.
+ */
 interface Versioned {
   readonly key: string;
   version: number;
@@ -167,7 +169,7 @@ export interface Aside {
   totals: UsageTotals;
 }
 
-/** Everything that the page of a session shows, made only from its log. */
+/** Everything that the page of a session shows. It is derived from the log alone. */
 export interface SessionView {
   sequence: number;
   version: number;
@@ -186,7 +188,7 @@ export interface SessionView {
   readonly totals: UsageTotals;
   /** The usage of model calls that are not steps: titles and compactions. `totals` includes it. */
   readonly asides: Map<"title" | "compaction", Aside>;
-  /** Exact, in pico-dollars; `costMicros` is this cost, rounded. */
+  /** The exact cost in pico-dollars. `costMicros` is the rounded cost. */
   costPicos: bigint;
   costMicros: number;
   unpricedCalls: number;
@@ -224,22 +226,22 @@ export function noTokens(): UsageTotals {
   return { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 }
 
-/** The name of a step in the whole session: a session often has several runs, and each begins with step 1. */
+/** Returns the name of a step. From the second run on, it includes the run, because each run begins with step 1. */
 export function stepName({ run, number }: Pick<Step, "run" | "number">): string {
   return run > 1 ? `Run ${run}, step ${number}` : `Step ${number}`;
 }
 
-/** The name of a step where there is little room: 3 in the first run, 2.3 in the second. */
+/** Returns a short name of a step, such as 3 in the first run and 2.3 in the second run. */
 export function stepLabel({ run, number }: Pick<Step, "run" | "number">): string {
   return run > 1 ? `${run}.${number}` : String(number);
 }
 
-/** When a step had its answer, or broke off; null if this is not known. */
+/** Returns when a step got its answer or broke off. Null if neither time is known. */
 export function endOfStep({ generatedAt, brokenAt }: Step): number | null {
   return generatedAt ?? brokenAt;
 }
 
-/** The position of an item: its key, its sequence in the log, its time. */
+/** Returns the fields of an item that come from its event. */
 export function placeOf(event: Event): { key: string; version: number; sequence: number; at: number } {
   return { key: `e${event.sequence}`, version: 0, sequence: event.sequence, at: Date.parse(timeOf(event)) };
 }

@@ -59,7 +59,8 @@ function SourceChoice() {
   const [chosen] = useQueryValue("source");
   const found = useQuery({
     queryKey: ["history", "sources"],
-    // Some agents record no usage, so the usage report lacks them. The menu finds them in the latest sessions.
+    // Some agents record no usage, so the usage report lacks these agents. The latest sessions show which agents they
+    // are.
     queryFn: async () => {
       const [used, latest] = await Promise.all([
         api.historyUsage({ group_by: "source" }),

@@ -12,7 +12,7 @@ export interface ListedRow {
   readonly title: string;
   /** Null for a session of another agent, whose state is unknown. */
   readonly state: State | null;
-  /** The place column: the agent's name, or the project of a session of Claude Code. */
+  /** The text in the place column: the name of the agent, or the project of a session of another agent. */
   readonly place: string;
   readonly model: string;
   /** The number of runs; null for a session of another agent. */
@@ -52,7 +52,7 @@ export function rowOfSession(session: ListedSession, { title, agent }: RowNames,
   };
 }
 
-/** The row of a session whose text contains the search words. It links to the match. */
+/** Returns the row with a link to the place where the search words were found. */
 export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
   return { ...row, href: `${row.href}?at=${match.sequence}` };
 }
@@ -76,13 +76,13 @@ export function rowOfHistory(session: HistorySession): ListedRow {
   };
 }
 
-/** The last two folders of a path, or the whole path if it is that short. */
+/** Returns the last two folders of a path, or the whole path if it has at most two folders. */
 export function shortPath(path: string): string {
   const folders = path.split("/").filter((folder) => folder !== "");
   return folders.length <= 2 ? path : folders.slice(-2).join("/");
 }
 
-/** Agents whose sessions the server reads from their own files. */
+/** The display names of the sources. */
 const SOURCES: Readonly<Record<string, string>> = {
   skein: "Skein",
   "claude-code": "Claude Code",

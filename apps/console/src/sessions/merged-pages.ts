@@ -18,7 +18,10 @@ interface MergedPages<One, Other> {
   readonly want: (index: number) => void;
 }
 
-/** The largest number of rows of the second list, which is loaded as a whole. It has the sessions of one machine. */
+/**
+ * At most this many rows of the second list are shown. The second list has the sessions of one machine and is loaded as
+ * a whole.
+ */
 const MOST_OTHERS = 10_000;
 
 /**
@@ -41,7 +44,7 @@ export function mergedPages<One, Other>(
   const keys = others.map(other.keyOf);
   const isWhole = others.length === Math.min(second ?? 0, MOST_OTHERS);
 
-  /** How many rows of the second list come before the row of the first list that has this key. */
+  /** Returns how many rows of the second list come before a row of the first list with this key. */
   const othersBefore = (key: Key): number => {
     let [low, high] = [0, keys.length];
     while (low < high) {
@@ -52,7 +55,8 @@ export function mergedPages<One, Other>(
     return low;
   };
   /**
-   * The position of a row of the first list; undefined until its page, and enough rows of the second list, are loaded.
+   * Returns the position of a row of the first list. Undefined until its page and enough rows of the second list are
+   * loaded.
    */
   const placeOf = (at: number): number | undefined => {
     const item = one.pages.rowAt(at);
@@ -60,7 +64,9 @@ export function mergedPages<One, Other>(
     const before = othersBefore(one.keyOf(item));
     return before === others.length && !isWhole ? undefined : at + before;
   };
-  /** The last row of the first list whose position is not after `index`. Not sure while pages are missing. */
+  /**
+   * Returns the last row of the first list that is at `index` or before it. `isSure` is false while pages are missing.
+   */
   const nearest = (index: number): { readonly at: number; readonly isSure: boolean } => {
     let [low, high] = [Math.max(0, index - others.length), Math.min(index, (first ?? 0) - 1)];
     while (low < high) {
@@ -81,7 +87,7 @@ export function mergedPages<One, Other>(
     if (!isSure) return undefined;
     const place = placeOf(at) as number;
     if (place === index) return row("one", one.pages.rowAt(at));
-    // Rows of the second list are placed before and after this row of the first list.
+    // The row at `index` belongs to the second list. It comes before or after this row of the first list.
     const number = place > index ? index : index - at - 1;
     const next = place > index ? undefined : placeOf(at + 1);
     const isKnown = place > index || next !== undefined || at + 1 >= (first ?? 0);

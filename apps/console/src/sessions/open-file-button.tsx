@@ -5,7 +5,7 @@ import { useApi, useChanged } from "../api/context.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { sessionFromFile } from "./session-files.ts";
 
-/** Makes a session from a file: an export of Skein, or a transcript of Claude Code, which is adopted under its own id. */
+/** Makes a session from an export of Skein, or adopts a transcript of Claude Code. */
 export function OpenFileButton({ onProblem }: { onProblem: (problem: string | undefined) => void }) {
   const api = useApi();
   const changed = useChanged();

@@ -10,7 +10,10 @@ export async function sessionFromFile(api: Api, file: File): Promise<Pick<Sessio
   return api.importSession(parsed as unknown as Parameters<Api["importSession"]>[0]);
 }
 
-/** Gives a transcript the path that Claude Code would use: `projects/FOLDER/ID.jsonl`, with the folder of the project. */
+/**
+ * Gives a transcript the path that Claude Code would use: `projects/FOLDER/ID.jsonl`. FOLDER is the working directory,
+ * with `-` for other characters than letters and digits.
+ */
 function claudeFile(name: string, content: string): { path: string; content: string } {
   const id = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.exec(name)?.[0];
   if (id === undefined)

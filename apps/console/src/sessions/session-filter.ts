@@ -1,6 +1,6 @@
 import type { SessionFilter, SessionSort } from "../api/api.ts";
 
-/** The filters and the order in the URL. */
+/** The filters and the sort order that the URL contains. */
 export interface Asked {
   readonly status: string | null;
   readonly model: string | null;
@@ -23,12 +23,14 @@ export function filterOf({ status, model, tag, agent, subagents }: Asked, title:
   };
 }
 
-/** The coding agent whose history is requested, such as `codex`; undefined for all of them. */
+/**
+ * Returns the coding agent whose history is requested, such as `codex`. Undefined if the URL names no source, or Skein.
+ */
 export function agentOf({ source }: Asked): string | undefined {
   return source === null || source === "skein" ? undefined : source;
 }
 
-/** Whether only sessions of Skein can match, because the filters do not apply to other sources. */
+/** Returns whether only sessions of Skein can match. Most filters do not apply to sessions of other agents. */
 export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
   return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }

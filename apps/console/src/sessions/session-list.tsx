@@ -112,7 +112,7 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
   );
 }
 
-/** The heading above a row: a new day, or the first row that was found by its text. */
+/** Returns the heading above a row. Each day has a heading, and so do the rows that were found by their text. */
 function headingOf(rows: SessionRows, index: number, isGrouped: boolean): string | null {
   if (index === rows.titled) return "Found in messages and tool calls";
   if (!isGrouped || index > rows.titled) return null;

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { isMissing, sentenceOf } from "../api/api.ts";
 import { Nothing } from "../ui/empty-state.tsx";
 
-/** A note about why a session is not shown: it does not exist (any more), or cannot be read. */
+/** Says why a session is not shown: it does not exist, or it cannot be read. */
 export function UnreadableSession({ error, whyGone }: { readonly error: unknown; readonly whyGone: string }) {
   const isGone = isMissing(error);
   return (

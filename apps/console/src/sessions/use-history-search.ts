@@ -13,7 +13,7 @@ interface FoundRow extends ListedRow {
   readonly isSubagent: boolean;
 }
 
-/** Sessions of other agents that contain the words. Each session comes once, with its best match. */
+/** Finds the sessions of other agents that contain the words. Each session appears once, with its best match. */
 export function useHistorySearch(
   search: string,
   source: string | undefined,
@@ -62,7 +62,7 @@ function rowOfMatch(match: HistoryMatch): FoundRow {
     hasUnknownEffect: false,
     tags: [
       ...(match.agent_id === null ? [] : ["subagent"]),
-      // Only the agent's own records have the words, such as the instructions that it gave the model.
+      // The words were found outside the messages, such as in the instructions for the model.
       ...(match.kind === "other" ? ["not in a message"] : []),
     ],
     isSubagent: match.agent_id !== null,

@@ -20,14 +20,15 @@ export interface SessionRows {
   readonly excerptOf: (id: string) => string;
   /** How many rows match by their title; the others match by their text. */
   readonly titled: number;
-  /** Whether this server shows sessions of Claude Code, and whether some are among these rows. */
+  /** Whether this server shows sessions of other agents. */
   readonly hasHistory: boolean;
+  /** Whether the rows can come from several sources. */
   readonly hasSources: boolean;
   readonly isSearching: boolean;
   /** Whether the sessions of other agents are still being read, so that more rows will come. */
   readonly isReadingHistory: boolean;
   readonly error: unknown;
-  /** The search in Skein's own sessions: how far it has come, and why it stopped. */
+  /** The progress of the search in the sessions of Skein, and the reason if it stopped. */
   readonly said: Said;
 }
 
