@@ -19,7 +19,7 @@ const cost = {
   long_context_applied: false,
 };
 
-/** Events with only the fields that the fold reads. */
+/** Returns the view of a session with these facts. The events have only the fields that `fold` reads. */
 function viewOf(...facts: readonly { event_type: string; data: object }[]): SessionView {
   const view = emptyView();
   for (const [at, fact] of facts.entries()) fold(view, eventOf(fact, at + 1));
@@ -120,7 +120,7 @@ describe("the view of a session", () => {
     expect(one && (endOfStep(one) ?? 0) - one.at).toBe(2000);
   });
 
-  test("an adopted step began before its answer, not when it was adopted", () => {
+  test("the start of an adopted step is before its answer, and is not the time of the adoption", () => {
     const happened_at = "2023-01-02T03:04:05.000Z";
     const answer = said(1, []);
     const view = viewOf(prompt, started, step(1), { ...answer, data: { ...answer.data, happened_at } });

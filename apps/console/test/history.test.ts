@@ -54,7 +54,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
     });
   });
 
-  test("the page adds up the shown messages of a subagent, and of a session that the server has not counted yet", () => {
+  test("for a subagent or a session without sums of the server, the page adds up the usage of the shown messages", () => {
     const ofMessages = { cost: { cost_micros: 0, unpriced_calls: 1 }, totals: shown.totals };
     expect(shown.totals).toMatchObject(counts);
     expect(historySums(details, shown, { agentId: "a1", isPartial: false })).toEqual({
@@ -231,7 +231,7 @@ describe("two sorted lists shown as one", () => {
     }
   });
 
-  test("a jump into the middle of two lists requests only the page there", () => {
+  test("a jump into the middle of two lists requests only the page of this position", () => {
     const all = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
     const there = new Set<number>([0]);
     const asked: number[] = [];
@@ -246,7 +246,7 @@ describe("two sorted lists shown as one", () => {
       merged().want(50_000);
       there.add(asked.at(-1) ?? 0);
     }
-    // 167 sessions of the other list come before this row.
+    // 167 sessions of the second list come before this row.
     expect(merged().rowAt(50_000)?.item).toBe(all[50_000 - 167]);
     expect(asked.length).toBeLessThanOrEqual(3);
   });

@@ -27,7 +27,7 @@ export interface ApiErrorOptions {
   readonly param?: string | undefined;
 }
 
-/** An answer that is an error: status, type and sentence as the API would send them. */
+/** An error with the status, the type and the message that the API would send. */
 export class ApiError extends Error {
   readonly status: number;
   readonly type: string;
@@ -35,7 +35,7 @@ export class ApiError extends Error {
   readonly details: JsonObject | undefined;
   readonly code: string | undefined;
   readonly param: string | undefined;
-  /** The type, if a script requested one; otherwise each dialect uses its own. */
+  /** The type, if a script requested one. Undefined if the dialect chooses the type. */
   readonly givenType: string | undefined;
   /** The message, if a script requested one. */
   readonly givenMessage: string | undefined;
@@ -55,12 +55,12 @@ export class ApiError extends Error {
   }
 }
 
-/** A 400 as the API words it: first the place in the body, then what is wrong there. */
+/** Makes a 400 in the words of the API: the place in the body, then what is wrong. */
 export function invalid(where: string, what: string): ApiError {
   return new ApiError(400, { message: where === "" ? what : `${where}: ${what}` });
 }
 
-/** The body of an error, whether it is a whole answer or an event in the middle of a stream. */
+/** Returns the body of an error, for a whole answer or for an event of a stream. */
 export function errorBody(
   error: { type: string; message: string; details?: JsonObject | undefined },
   id: string,

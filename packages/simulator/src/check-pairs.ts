@@ -2,7 +2,7 @@
  * Checks that every `tool_use` has exactly one `tool_result`, at the beginning of the next user turn, and that every
  * result of a server tool comes after its `server_tool_use`.
  *
- * Messages of one role in a row are one turn, as the API joins them; entries of the role `system` belong to no turn.
+ * Consecutive messages of one role are one turn, as in the API. Entries of the role `system` belong to no turn.
  */
 import { invalid } from "./api-error.ts";
 import { blocksOf, type Block, type Message } from "./wire.ts";

@@ -1,4 +1,7 @@
-/** Plausible values for a JSON schema, taken from a prompt and from results of tools where they can be found there. */
+/**
+ * Makes plausible values for a JSON schema. Values that the prompt or the results of tools contain are taken from
+ * there.
+ */
 import { findValue, type Known, SIMULATED, typeOf } from "./find-value.ts";
 import { isObject, type JsonObject } from "./wire.ts";
 

@@ -1,8 +1,8 @@
 /**
- * The answers of the simulator without a script: a demonstration. They depend only on the request.
+ * The answers of the simulator without a script. They depend only on the request.
  *
- * They say that they are simulated, compute simple sums, and call tools that match the prompt, once per prompt unless
- * it asks for more ("use the search tool 3 times").
+ * An answer says that it is simulated. It contains the result of a simple sum, or calls of tools that match the prompt.
+ * A prompt gets one round of calls, or as many as it asks for ("use the search tool 3 times").
  */
 import { chooseTools } from "./demo-tools.ts";
 import { sampleOf } from "./demo-input.ts";
@@ -21,8 +21,8 @@ export function demoStep(request: MessagesRequest): Step {
 }
 
 /**
- * The answer to a request with a schema. First it calls the tools that the prompt is about. Then it is JSON with values
- * from their results.
+ * Answers a request with a schema. The first answers call the tools that match the prompt. The last answer is JSON with
+ * values from the results.
  */
 function typedAnswer(request: MessagesRequest, schema: JsonObject): Step {
   const { text, rounds } = promptOf(request.messages);
@@ -45,7 +45,7 @@ function answer(request: MessagesRequest): Step {
   return { text: `You wrote: ${quote(text)}\n\n${SIMULATION} ${hint(request)}` };
 }
 
-/** The next tool calls; none if the prompt has had all the rounds of calls that it asks for. */
+/** Returns the next tool calls. After as many rounds of calls as the prompt asks for, only a forced tool is called. */
 function toolsFor(request: MessagesRequest): readonly ToolCall[] {
   const { text, rounds } = promptOf(request.messages);
   return isForced(request) || rounds < roundsWanted(text) ? chooseTools(request, text) : [];

@@ -11,7 +11,7 @@ export interface TranscriptRow {
   readonly day: string | null;
 }
 
-/** One row per item, and one for the folded steps of a long run. */
+/** Returns one row per item. The folded steps of a long run share one row. */
 export function rowsOf(
   items: readonly Item[],
   folds: ReadonlyMap<string, number> | undefined,

@@ -69,7 +69,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
     ...said.matches
       .filter(({ session }) => session.title?.toLowerCase().includes(words.toLowerCase()) !== true)
       .map((match) => rowOfMatch(match, shown(match.session))),
-    // The title of a subagent is not the title under which its session is listed.
+    // A match inside a subagent has the title of the subagent. The row of the session has another title.
     ...found.rows.filter((row) => row.isSubagent || !row.title.toLowerCase().includes(words.toLowerCase())),
   ];
   return {

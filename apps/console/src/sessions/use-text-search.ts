@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 
 /** Shorter words are not searched, because nearly every session contains them. */
 const SHORTEST = 2;
-/** How many times the search continues by itself. After that the page offers to continue. */
+/** After this many requests the search stops, and the page offers to continue. */
 const PAGES_AT_ONCE = 10;
 const ENOUGH = 100;
 
@@ -19,8 +19,8 @@ export interface Said {
 }
 
 /**
- * Sessions of Skein whose messages or tool calls contain the words. Each request searches a limited number of sessions,
- * so several requests follow each other.
+ * Finds the sessions of Skein whose messages or tool calls contain the words. Each request searches a limited number of
+ * sessions, so several requests follow each other.
  */
 export function useSaid(words: string, filter: SessionFilter): Said {
   const api = useApi();

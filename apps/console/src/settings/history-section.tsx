@@ -4,7 +4,10 @@ import { CopyButton } from "../ui/copy-button.tsx";
 
 const ARCHIVE = "skein history archive";
 
-/** The folders whose sessions of other agents are shown, and how to keep sessions that their agent will delete. */
+/**
+ * Shows the folders from which sessions of other agents are read. Says how to keep sessions that Claude Code would
+ * delete.
+ */
 export function HistorySection() {
   const { data: me } = useMe();
   if (!me) return null;

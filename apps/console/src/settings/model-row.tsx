@@ -15,7 +15,7 @@ interface ModelRowProps {
 
 type Trial = "none" | "asked" | "running" | { readonly trials: readonly ModelTrial[] } | { readonly problem: string };
 
-/** One model: its address and key, and a test, which only runs on request because it costs money. */
+/** Shows the address and the key of a model, and a test. The test only runs on request, because it costs money. */
 export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps) {
   const api = useApi();
   const [trial, setTrial] = useState<Trial>("none");

@@ -5,7 +5,10 @@ import { useApi, useMe, useModels } from "../api/context.tsx";
 import { ModelRow } from "./model-row.tsx";
 import { NewModel } from "./new-model.tsx";
 
-/** Models that agents, sessions and messages can name: how each is reached, whether it works, which one is the default. */
+/**
+ * Shows the models that agents, sessions and messages can name. For each model, says how to reach it, whether it works,
+ * and whether it is the default.
+ */
 export function ModelsSection() {
   const api = useApi();
   const queries = useQueryClient();

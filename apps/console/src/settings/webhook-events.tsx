@@ -17,7 +17,7 @@ interface WebhookEventsProps {
   readonly onSave: (events: WebhookEvent[]) => void;
 }
 
-/** The events of a webhook. */
+/** Lets the user choose the events of a webhook. */
 export function WebhookEvents({ chosen, onSave }: WebhookEventsProps) {
   const [events, setEvents] = useState<readonly WebhookEvent[]>(chosen);
   return (

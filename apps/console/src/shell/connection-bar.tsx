@@ -9,10 +9,12 @@ import { useNow } from "../ui/use-now.ts";
 /** The page reports an unreachable server only after this time, because a restart takes less. */
 const PATIENCE_MS = 3000;
 
-/** Failures that this bar leaves out. A session that no worker can run is reported on its page and in Settings. */
+/**
+ * The bar does not report sessions that no worker can run. The pages of these sessions and the Settings report them.
+ */
 const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
 
-/** A note that the server cannot be reached, with the age of the data on the page. */
+/** Reports failed parts of the server. If the server cannot be reached, says how old the data on the page is. */
 export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   const now = useNow(1000, health.isError);
   const since = health.dataUpdatedAt === 0 ? 0 : health.dataUpdatedAt + clockAhead();
@@ -45,7 +47,7 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   );
 }
 
-/** The page reports a difference between the clocks only if it is at least this large. */
+/** The page does not report smaller differences between the clocks. */
 const WRONG_MS = 120_000;
 
 /** A note that the clocks of this device and of the server differ. */

@@ -51,7 +51,7 @@ const KEYS: readonly (readonly [place: string, keys: readonly (readonly [keys: s
   ],
 ];
 
-/** Every key, shown by `?`. */
+/** Lists all keyboard shortcuts. The key `?` opens this list. */
 export function KeyHelp({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} className="dialog keys" backdrop={<div className="scrim" />}>
@@ -82,7 +82,7 @@ export function KeyHelp({ onClose }: { onClose: () => void }) {
           </section>
         ))}
       </div>
-      <p className="lbl">No letter key does anything while a field has the focus.</p>
+      <p className="lbl">Letter keys do nothing while a field has the focus.</p>
     </Dialog>
   );
 }

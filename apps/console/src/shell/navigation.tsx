@@ -109,7 +109,7 @@ function rank(session: Session): number {
   return session.activity === "awaiting" ? 0 : 1;
 }
 
-/** The same links on a phone, at the bottom. */
+/** Shows the links of the navigation at the bottom of the screen on a phone. */
 export function TabBar({ waiting }: { waiting: number }) {
   const [path] = useLocation();
   return (

@@ -6,7 +6,7 @@ export type Overlay = "palette" | "keys" | "new" | null;
 const OverlayContext = createContext<(overlay: Overlay) => void>(() => {});
 export const OverlayProvider = OverlayContext.Provider;
 
-/** Opens the palette, the list of keys or the form for a new session from inside a page. */
+/** Returns a function that opens an overlay. Null closes it. */
 export function useOverlay(): (overlay: Overlay) => void {
   return useContext(OverlayContext);
 }

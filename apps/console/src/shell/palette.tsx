@@ -35,10 +35,10 @@ interface PaletteProps {
   readonly onLogOut: () => void;
 }
 
-/** How many sessions and agents are shown. */
+/** At most this many sessions and this many agents are shown. */
 const SHOWN = 8;
 
-/** Search or jump to: commands, sessions and agents in one list. */
+/** Finds commands, sessions and agents, and shows them in one list. */
 export function Palette({ onClose, onOverlay, onLogOut }: PaletteProps) {
   const api = useApi();
   const [, go] = useLocation();

@@ -5,7 +5,7 @@ export interface Question {
   readonly sql: string;
 }
 
-/** Questions about the same sessions. */
+/** Questions that read the same kind of sessions. */
 export interface QuestionGroup {
   readonly name: string;
   /** Whether the questions read sessions of coding agents, whose tables may be off. */
@@ -14,12 +14,12 @@ export interface QuestionGroup {
 }
 
 /**
- * Examples of the server that the console leaves out. Another question of the list gives the same figures for more
+ * Examples of the server that the console does not list. A question of the console gives the same figures for more
  * sessions.
  */
 const COVERED: ReadonlySet<string> = new Set(["cache-efficiency"]);
 
-/** The console's own questions and those of the server, grouped by the sessions that they are about. */
+/** Groups the questions of the console and of the server by the sessions that they read. */
 export function questionGroups(examples: readonly SqlExample[]): readonly QuestionGroup[] {
   const all = [
     ...QUESTIONS,

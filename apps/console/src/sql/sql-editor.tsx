@@ -53,9 +53,8 @@ const LOOK = EditorView.theme({
 });
 
 /**
- * An editor for one statement, with completion of tables and columns. The editor is in a shadow root. There, its
- * styles are constructed style sheets, which the page's content security policy allows. Elsewhere they would be a
- * style element, which the policy forbids.
+ * An editor for one statement, with completion of tables and columns. It is in a shadow root. Outside a shadow root it
+ * would add a style element, which the content security policy of the page forbids.
  */
 export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);

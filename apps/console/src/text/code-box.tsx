@@ -3,10 +3,10 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { highlighted } from "./highlight.tsx";
 import { shownLines, visible } from "./safe-text.ts";
 
-/** The most characters of code that are shown; copying copies all of it. */
+/** At most this many characters of code are shown. The copy button copies the whole code. */
 const MOST = 400_000;
 
-/** A box of code that scrolls inside itself. */
+/** A scrollable box of code. */
 export function CodeBox({ code, language, title }: { code: string; language?: string | undefined; title?: string }) {
   const shown = useMemo(
     () => highlighted(visible(shownLines(code.slice(0, MOST)).join("\n")), language),

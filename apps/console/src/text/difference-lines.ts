@@ -6,14 +6,14 @@ export interface DifferenceLine {
   readonly sign: " " | "+" | "-";
   readonly text: string;
   readonly number: number | null;
-  /** For a removed line the line that replaces it, for an added line the line before. Used to mark changed words. */
+  /** The new text of a removed line, or the old text of an added line. Used to mark changed words. */
   pair?: string;
 }
 
 /** Longer texts are not compared. */
 const MOST = 300_000;
 
-/** Two texts, line by line. */
+/** Compares two texts line by line. */
 export function differenceLines(before: string, after: string): readonly DifferenceLine[] {
   if (before.length + after.length > MOST) return whole(after, "+");
   const lines: DifferenceLine[] = [];
@@ -30,8 +30,8 @@ export function differenceLines(before: string, after: string): readonly Differe
 }
 
 /**
- * The lines of a difference in the unified format, without the names of the files. Between two parts of the difference,
- * the line numbers jump.
+ * Returns the lines of a difference in the unified format, without the names of the files. The line numbers jump
+ * between two parts of the difference.
  */
 export function unifiedLines(diff: string): readonly DifferenceLine[] {
   const lines: DifferenceLine[] = [];

@@ -17,7 +17,7 @@ interface DifferenceProps {
   readonly isChangesOnly?: boolean;
 }
 
-/** Two texts, line by line, with the changed words marked. */
+/** Compares two texts line by line, and marks the changed words. */
 export function Difference({ before, after, path = "", isWhole = false, isChangesOnly = false }: DifferenceProps) {
   const lines = useMemo(
     () => differenceLines(before, after).filter(({ sign }) => !isChangesOnly || sign !== " "),

@@ -3,7 +3,7 @@ import { diffLines } from "diff";
 /** Longer texts are not compared: all their lines count as changed. */
 const MOST = 200_000;
 
-/** The pairs of old and new text in the input of a call that changes a file. */
+/** Returns the old and the new texts in the input of a call that changes a file. */
 export function editsOf(input: Readonly<Record<string, unknown>>): readonly { before: string; after: string }[] {
   if (typeof input["old_string"] === "string" || typeof input["old_str"] === "string")
     return [

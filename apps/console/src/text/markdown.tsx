@@ -39,7 +39,9 @@ function cut(text: string): string {
 
 const PLUGINS = [remarkGfm];
 
-/** Returns the address of a link if it begins with http:, https: or mailto:, otherwise an empty text. */
+/**
+ * Returns the address of a link if it begins with http:, https: or mailto:. Returns an empty text for other addresses.
+ */
 function safeAddress(address: string): string {
   return /^(https?:|mailto:)/i.test(address.trim()) ? address.trim() : "";
 }
@@ -53,7 +55,7 @@ const COMPONENTS: Components = {
     ) : (
       <span>{children}</span>
     ),
-  // Images are not loaded: loading one from another server would tell that server who reads this page.
+  // An image is shown as a link. Loading the image from another server would tell that server who reads this page.
   img: ({ src, alt }) =>
     typeof src === "string" && src !== "" ? (
       <a href={src} target="_blank" rel="noopener noreferrer nofollow" className="link" title={src}>

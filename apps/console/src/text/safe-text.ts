@@ -1,7 +1,6 @@
 /**
- * Text of a model or a tool, made visible: nothing in it can hide, reorder or overwrite the text around it.
- *
- * Characters that change the text direction, that have no width, or that control a terminal are shown as their code.
+ * Characters that can hide, reorder or overwrite the text around them. They change the text direction, have no width,
+ * or control a terminal. In texts of models and tools, the console shows the codes of these characters.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex
@@ -29,12 +28,11 @@ function isBetweenPictures(text: string, at: number): boolean {
   );
 }
 
-/** The value if it is a string, otherwise `otherwise`. */
 export function textValue(value: unknown, otherwise = ""): string {
   return typeof value === "string" ? value : otherwise;
 }
 
-/** How much of one line is shown: browsers are slow with very long lines. */
+/** Longer lines are cut, because browsers are slow with very long lines. */
 const LONGEST_LINE = 4000;
 
 /** The lines of a text, each cut to LONGEST_LINE. */

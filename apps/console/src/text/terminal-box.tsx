@@ -3,7 +3,7 @@ import { plural } from "../ui/amounts.ts";
 import { shownLines } from "./safe-text.ts";
 import { terminalPieces } from "./terminal-lines.ts";
 
-/** How many lines of a folded output are shown, and at most how many characters. */
+/** A folded output shows at most this many lines and characters. */
 const LINES = 14;
 const MOST = 200_000;
 

@@ -8,12 +8,12 @@ export interface TerminalPiece {
 }
 
 /**
- * Control sequences that contain a text: for titles, links, the clipboard and devices. They match even if their end is
+ * Control sequences that contain a text, such as a title, a link or the clipboard. They match even if their end is
  * missing.
  */
 // oxlint-disable-next-line no-control-regex
 const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C|$)/g;
-/** All other control sequences. A sequence that sets a colour ends in `m`. */
+/** Control sequences without a text. A sequence that sets a colour ends in `m`. */
 // oxlint-disable-next-line no-control-regex
 const SEQUENCE = /(?:\u001B\[|\u009B)([0-9;:?<=>!"'$ ]*)([@-~])/g;
 

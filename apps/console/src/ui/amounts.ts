@@ -1,6 +1,6 @@
 /** Numbers as people read them: money, tokens, sizes and durations. */
 
-/** Millionths of a dollar as dollars: three places below ten cents, otherwise two. */
+/** Returns millionths of a dollar as dollars. An amount below ten cents has three decimals, a larger amount has two. */
 export function money(micros: number): string {
   const dollars = micros / 1_000_000;
   if (dollars === 0) return "$0";
@@ -13,7 +13,7 @@ export function costWords(micros: number, unpricedCalls: number): string {
   return micros === 0 && unpricedCalls > 0 ? "no price" : money(micros);
 }
 
-/** A price of a part of a request, which is often far below a cent. */
+/** Returns the price of a part of a request with more decimals, because it is often far below a cent. */
 export function smallMoney(micros: number): string {
   const dollars = micros / 1_000_000;
   return dollars >= 0.1 ? money(micros) : `$${dollars.toFixed(dollars < 0.01 ? 5 : 4)}`;
@@ -77,7 +77,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** A model's name without the provider's, for narrow columns. */
+/** Returns the name of a model without `claude-` and without a date at the end, for narrow columns. */
 export function shortModel(model: string): string {
   return model.replace(/^claude-/, "").replace(/-\d{8}$/, "");
 }

@@ -1,6 +1,6 @@
 import type { ReactElement, SVGProps } from "react";
 
-/** Every picture of the console, drawn on 16 × 16. The colour is that of the text around it. */
+/** The shapes of all icons, drawn on 16 × 16. An icon has the colour of the text around it. */
 const SHAPES = {
   agents: (
     <>

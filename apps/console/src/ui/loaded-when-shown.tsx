@@ -2,8 +2,8 @@ import { type ComponentType, type ReactNode, useEffect, useState } from "react";
 import { Nothing } from "./empty-state.tsx";
 
 /**
- * A component whose script is loaded when it is shown first. React's own `lazy` shows its placeholder for at least 300
- * ms, even if the script is already loaded.
+ * Returns a component whose script is loaded when the component is first shown. `lazy` of React shows its placeholder
+ * for at least 300 ms, even if the script is already loaded.
  */
 export function loadedWhenShown<Props extends object>(
   load: () => Promise<ComponentType<Props>>,

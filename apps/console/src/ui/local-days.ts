@@ -3,7 +3,7 @@
 /** The name of the reader's time zone, for sums per day that the server computes. */
 export const READER_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Midnight at the beginning of the day that is `after` days after the day of `at`. */
+/** Returns the midnight at which a day begins. This day is `after` days after the day of `at`. */
 export function dayStart(at: Date | number, after = 0): Date {
   const day = new Date(at);
   return new Date(day.getFullYear(), day.getMonth(), day.getDate() + after);

@@ -2,8 +2,8 @@ import type { ListedSession, Session } from "../api/api.ts";
 import type { State } from "./state.ts";
 
 /**
- * The state of a session for display. The first of these that applies: the session waits for an answer, it runs, it has
- * a queued prompt. Otherwise the outcome of the last run.
+ * Returns the state of a session for display. If several states apply, waiting comes before running, running before
+ * queued, and queued before the outcome of the last run.
  */
 export function stateOf({
   activity,
@@ -25,7 +25,7 @@ export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-4)}`;
 }
 
-/** The duration of the session's last run, as on its page. */
+/** Returns the duration of the last run. A run in progress is counted until now. */
 export function lengthOf(
   session: Pick<Session, "started_at" | "finished_at" | "updated_at" | "activity">,
   now: number,

@@ -29,7 +29,9 @@ export function shortDay(at: string | number | Date): string {
   return DAY.format(new Date(at));
 }
 
-/** The time if it is today, the day if it is this year, otherwise the date. */
+/**
+ * Returns the time for a moment of today, the day for another moment of this year, and the date for an older moment.
+ */
 export function when(at: string | number, now = serverNow()): string {
   const then = new Date(at);
   const today = new Date(now);

@@ -1,6 +1,8 @@
 import { type RefCallback, useCallback, useState } from "react";
 
-/** The width of an element in pixels, now and after each change, also if the element appears later than its component. */
+/**
+ * Measures the width of an element in pixels, again after each change. The element may appear later than its component.
+ */
 export function useSize(first: number): readonly [ref: RefCallback<HTMLElement>, width: number] {
   const [width, setWidth] = useState(first);
   const ref = useCallback((element: HTMLElement | null) => {

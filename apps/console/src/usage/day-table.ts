@@ -15,7 +15,7 @@ export function callCells(rows: readonly ToolUsageRow[]): readonly DayCell[] {
   return rows.map(({ day, tool, calls }) => ({ day, key: tool, value: calls }));
 }
 
-/** How many parts a bar has besides "Others": as many as there are colours to tell apart. */
+/** A bar has at most this many parts besides "Others", because more colours are hard to tell apart. */
 const MOST_SERIES = 4;
 const OTHERS = "Others";
 
@@ -27,7 +27,7 @@ export interface DayTable {
   readonly valuesOf: (day: string) => readonly number[];
 }
 
-/** Days and their parts. `nameOf` returns the display name of a key. */
+/** Divides the value of each day into parts. `nameOf` returns the display name of a key. */
 export function dayTable(cells: readonly DayCell[], nameOf: (key: string) => string): DayTable {
   const totals = new Map<string, number>();
   for (const { key, value } of cells) totals.set(key, (totals.get(key) ?? 0) + value);

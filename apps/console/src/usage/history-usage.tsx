@@ -161,7 +161,7 @@ function costOf(rows: readonly HistoryUsageRow[]): string {
   );
 }
 
-/** The sums over all months, because the range of the page leaves out older ones. */
+/** Returns a note with the sums over all months. The range of the page may not contain all months. */
 function allTimeNote(months: readonly HistoryUsageRow[]): string {
   const [first] = months;
   if (!first) return "";

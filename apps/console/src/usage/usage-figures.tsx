@@ -10,7 +10,7 @@ interface UsageFiguresProps {
   readonly rows: readonly UsageRow[];
   /** How many sessions were active. */
   readonly sessions: number;
-  /** The parts of the bars, and the total of each. */
+  /** The parts of the bars, and their totals. */
   readonly table: DayTable;
   readonly format: (value: number) => string;
 }

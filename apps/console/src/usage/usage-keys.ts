@@ -1,4 +1,4 @@
-/** The keys by which the chart's days are divided: the value in the URL, and its label. */
+/** The groups into which the chart divides each day. A group has a value in the URL and a label. */
 export const USAGE_KEYS = [
   ["model", "Model"],
   ["agent", "Agent"],

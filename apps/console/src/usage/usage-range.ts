@@ -20,7 +20,7 @@ export interface UsageRange {
   readonly choose: (value: string) => void;
 }
 
-/** The days in the URL, in the reader's time zone; the last one is today. */
+/** Reads the range of days from the URL. The days are in the reader's time zone, and the last day is today. */
 export function useUsageRange(): UsageRange {
   const [value, setValue] = useQueryValue("range");
   const days = RANGES.find(([one]) => one === value)?.[2] ?? 30;

@@ -13,7 +13,7 @@ interface UsageTopProps {
   readonly onSave: () => void;
 }
 
-/** The header of the page, with the choice of the source, of the groups and of the days. */
+/** Shows the header of the page, in which the user chooses the source, the groups and the days. */
 export function UsageTop({ range, by, onBy, hasHistory, isHistory, onSource, onSave }: UsageTopProps) {
   const chosen = RANGES.find(([, , days]) => days === range.days)?.[0] ?? "30";
   return (

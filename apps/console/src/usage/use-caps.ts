@@ -7,7 +7,7 @@ const MOST_KEYS = 30;
 /** How often the use of caps is refreshed. */
 const AGAIN_MS = 10_000;
 
-/** The caps of this login's key, and those of all keys if the login may see them. */
+/** Returns the caps of the current key. If this key may see all keys, also returns their caps. */
 export function useCaps(): readonly Cap[] {
   const api = useApi();
   const { data: me } = useMe();

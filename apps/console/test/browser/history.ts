@@ -48,7 +48,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("words that only a subagent said are found, also if its own title has them", async () => {
+    test("the search finds words that only a subagent said, even if the title of the subagent has them", async () => {
       const { world } = shared;
       const id = "5a0c1d2e-0000-4000-8000-00000000a003";
       const folder = join(world.claudeFolder, "projects/-home-ada-words");
@@ -66,7 +66,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a finished session opens at its beginning, a session in use opens at its end, and a button leads to the other end", async ({
+    test("a finished session opens at its beginning, a session in use opens at its end, and a button jumps to the opposite end", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -96,7 +96,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       write(over, Date.parse("2026-01-02T03:04:05Z"));
       write(recent, Date.now() - 1000);
       const page = await world.open(`/history/${over}`);
-      // The title of the page is the first prompt too.
+      // The first prompt is also the title of the page.
       const said = (text: string) => page.locator(".transcript").getByText(text);
       await said("Question 0.").waitFor();
       const end = page.getByRole("button", { name: "End" });
@@ -106,7 +106,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await said("Answer 599.").waitFor();
       await page.getByRole("button", { name: "Beginning" }).click();
       await said("Question 0.").waitFor();
-      // By scrolling, every message can be reached.
+      // The reader can reach every message by scrolling.
       await page.locator(".transcript .scroll").hover();
       await expect
         .poll(async () => {
@@ -161,7 +161,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       const file = writeLarge(world.claudeFolder);
       const page = await world.open("/sessions");
       await page.goto(`${world.url}/history/${LARGE}`);
-      // The title of the page is the first prompt too.
+      // The first prompt is also the title of the page.
       const first = page.locator(".transcript").getByText("Prompt 0 of many");
       await first.waitFor();
       await page.keyboard.press("End");

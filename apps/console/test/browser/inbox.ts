@@ -6,7 +6,7 @@ const question = {
   questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
 };
 
-/** Awaits of people, answered on the first page. */
+/** Awaits that a person answers on the first page. */
 export function describeInbox(shared: { readonly world: World }): void {
   describe.concurrent("the inbox", () => {
     test("a question, an approval and a frontend tool are answered in place", async ({ expect }) => {
@@ -88,7 +88,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an input that is opened and not changed is approved as it is, and the model gets no note about a change", async ({
+    test("a person opens the input of a call and approves it unchanged, and the model gets no note about a change", async ({
       expect,
     }) => {
       const { world } = shared;

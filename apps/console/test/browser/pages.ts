@@ -498,7 +498,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.waitForLoadState("networkidle");
       expect(await page.getByRole("alert").count()).toBe(0);
       expect(rejected).toEqual([]);
-      // The printed link in the same tab logs in, although the browser does not load the page again.
+      // Opening the printed link in the same tab logs in, although the browser does not load the page again.
       await page.goto(`${world.url}/sessions#key=${world.platform.key}`);
       await page.locator("h1", { hasText: "Sessions" }).waitFor();
       expect(page.url()).not.toContain(world.platform.key);

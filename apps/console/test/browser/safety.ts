@@ -4,7 +4,7 @@ import { describe, test } from "vitest";
 import { PAYLOADS } from "./payloads.ts";
 import { type World, go } from "./world.ts";
 
-/** A host on loopback that nothing may call. */
+/** Starts a server on this machine that no page may call. */
 async function startCanary(): Promise<{ url: string; asked: string[]; close: () => void }> {
   const asked: string[] = [];
   const server: Server = createServer((request, response) => {

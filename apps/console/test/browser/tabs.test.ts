@@ -5,7 +5,7 @@ import { type World, createWorld, removeBuilt } from "./world.ts";
 
 /** A browser opens six connections to a server, and these tests open more pages than that. */
 const MANY = 8;
-/** Pages of one browser share its connections to the server: many tabs, hidden tabs, and pages that were left. */
+/** All pages of a browser share its connections to a server. Hidden tabs and pages that the user left use none. */
 describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
   let world: World;
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
-  test("a hidden tab has no stream; when the user returns to the tab, it shows the messages of the meantime", async () => {
+  test("a hidden tab has no stream; when the user returns to the tab, it shows the messages that arrived meanwhile", async () => {
     const id = await world.begin("Helper", "Before it is hidden", [{ text: "Said while shown." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.getByText("Said while shown.").waitFor();
@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
-  test("a page in the back/forward cache has no stream; after going back, it shows the messages of the meantime", async () => {
+  test("a page in the back/forward cache has no stream; after going back, it shows the messages that arrived meanwhile", async () => {
     const id = await world.begin("Helper", "Before it is left", [{ text: "Said before." }]);
     const browser = await openBrowser({ width: 1280, height: 800, keepsPages: true });
     try {

@@ -11,7 +11,7 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 /** The second sentence appears if the page does not know the server's health yet. */
 const NO_CONNECTION = /No connection for|The server cannot be reached/;
 
-/** Failures around a page, each with its own server: the page reports the failure, and continues. */
+/** Each test starts a server and makes it fail. */
 describe.skipIf(chromiumPath() === undefined)("a page reports failures of the server and continues", () => {
   let world: World;
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
-  test("files are restored to a message, after the diff was shown", async () => {
+  test("the page shows a diff, and then restores the files to their state at a message", async () => {
     const file = join(world.workFolder, "notes.txt");
     const write = (content: string) => ({ tools: [{ name: "Write", input: { file_path: file, content } }] });
     world.model.plays("Write the first note", [write("first note\n"), { text: "Written." }]);

@@ -17,7 +17,7 @@ const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 /** A built console for a real platform, and a browser. All tests of a file share them. */
 export interface World {
   platform: Platform;
-  /** Where the platform and its console are. */
+  /** The address of the platform and of its console. */
   readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
@@ -55,7 +55,7 @@ export async function go(page: Page, path: string): Promise<void> {
   await page.locator("main [aria-busy]").first().waitFor({ state: "detached" });
 }
 
-/** The current files of the console, built once for all tests of a process, until `removeBuilt`. */
+/** The folder of the built console. All tests of a process use it, until `removeBuilt` is called. */
 let built: Promise<string> | undefined;
 
 export async function removeBuilt(): Promise<void> {
@@ -123,7 +123,7 @@ export async function createWorld({
       const page = await profile.newPage();
       page.once("close", () => void profile.close().catch(() => undefined));
       await page.goto(`${platform.url}${path}#key=${platform.key}`);
-      // The login is complete: the cookie is set, and other addresses can be opened.
+      // When the page shows its content, the cookie is set, and the test can open other addresses.
       await page.locator(".app").waitFor();
       return page;
     },

@@ -13,17 +13,17 @@ import type { StreamEvent } from "./stream.ts";
 export interface Dialect {
   /** The prefix of tool call ids. */
   readonly callPrefix: string;
-  /** Throws the API's own error if the request has no key. */
+  /** Throws the error of the API if the request has no key. */
   checkKey(head: RequestHead): void;
-  /** Throws the API's own error if the API would reject the request. */
+  /** Throws the error of the API if the API would reject the request. */
   parse(body: unknown, head: RequestHead): MessagesRequest;
   /** Converts the simulator's counts into the counts that the API reports. */
   readonly usage?: (usage: Usage) => Usage;
   /** The content type of a stream that does not use server-sent events. */
   readonly streamType?: string;
-  /** An answer as one JSON document. */
+  /** Returns an answer as one JSON document. */
   whole(answer: Answer): JsonObject;
-  /** An answer as the events of a stream. */
+  /** Returns an answer as the events of a stream. */
   events(answer: Answer): readonly StreamEvent[];
   errorBody(error: ApiError, requestId: string): string;
   readonly errorHeaders?: (error: ApiError) => Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface RequestHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** The answer that was made from a step, and the request that it answers. */
+/** An answer with its step of the script and its request. */
 export interface Answer {
   readonly message: AssistantMessage;
   readonly request: MessagesRequest;

@@ -1,4 +1,4 @@
-/** The messages of a chat. Checks their shapes, and that every call is followed by its result. */
+/** Parses the messages of a chat. Checks their shapes, and that the result of every call follows the call. */
 import type { Block, JsonObject, Message } from "../../wire.ts";
 import { missing, refused, wrongType } from "../../openai/errors.ts";
 import { attachment, inputOf, listAt, objectAt, oneOfAt, stringAt } from "../../openai/fields.ts";
@@ -67,7 +67,7 @@ function checkAnswered(open: readonly string[], where: string): void {
   );
 }
 
-/** Content that may only be text. */
+/** Parses content that may only be text. */
 function textParts(content: unknown, where: string): readonly Block[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return partsOf(content, where).map((part, index) => {

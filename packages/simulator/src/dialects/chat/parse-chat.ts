@@ -1,5 +1,6 @@
 /**
- * A request of Chat Completions is translated to the simulator's own format, or rejected with a 400 and OpenAI's message.
+ * Translates a request of Chat Completions into a request of the Messages API, or rejects it with a 400 and OpenAI's
+ * message.
  */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";

@@ -42,7 +42,10 @@ export function contentChunks({ message, step }: Answer): readonly StreamEvent[]
   ];
 }
 
-/** The thoughts, the text and the calls. The signature of the thoughts is on the first call, otherwise on the text. */
+/**
+ * Returns the thoughts, the text and the calls. The signature of the thoughts is on the first call, or on the text of
+ * an answer without calls.
+ */
 function partsOf({ content }: AssistantMessage): readonly JsonObject[] {
   const thinking = content.find((block) => block.type === "thinking");
   const signature = thinking ? { thoughtSignature: thoughtSignature(String(thinking.thinking)) } : {};

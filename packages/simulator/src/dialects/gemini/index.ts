@@ -15,7 +15,7 @@ export const gemini: Dialect = {
     });
   },
   parse: parseGemini,
-  // Cache writes are neither reported nor billed.
+  // Gemini does not report cache writes. It counts these tokens as input.
   usage: ({ input_tokens, cache_creation_input_tokens: written, ...usage }) => ({
     ...usage,
     input_tokens: input_tokens + written,

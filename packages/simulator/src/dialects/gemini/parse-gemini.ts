@@ -1,5 +1,6 @@
 /**
- * A request of the Gemini API is translated to the simulator's own format, or rejected with a 400 and Google's message.
+ * Translates a request of the Gemini API into a request of the Messages API, or rejects it with a 400 and Google's
+ * message.
  */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";

@@ -12,14 +12,14 @@ export function parseMessages(value: unknown): readonly Message[] {
   const messages = (value as unknown[]).map((message, index) =>
     parseMessage(message, `messages.${index}`, index === value.length - 1),
   );
-  // Entries of the role `system` may be anywhere; the conversation itself begins with a user message.
+  // Entries of the role `system` may be anywhere. The first entry of another role must be a user message.
   const first = messages.find((message) => message.role !== "system");
   if (first?.role === "assistant") throw invalid("messages", 'first message must use the "user" role');
   checkEnd(messages.at(-1));
   return messages;
 }
 
-/** A list of content blocks; known types are checked, unknown types pass. */
+/** Checks the content blocks of known types. Accepts blocks of unknown types. */
 export function parseBlocks(value: readonly unknown[], where: string): readonly Block[] {
   for (const [index, block] of value.entries()) checkBlock(block, `${where}.${index}`);
   return value as Block[];

@@ -19,7 +19,7 @@ export function parseRequest(body: unknown, version: string): MessagesRequest {
   return request;
 }
 
-/** `count_tokens` takes the same body, without `max_tokens` and `stream`. */
+/** Parses a request except `max_tokens` and `stream`. The body of `count_tokens` does not have these fields. */
 export function parsePrompt(body: unknown, version: string): Omit<MessagesRequest, "max_tokens" | "stream"> {
   if (!isObject(body)) throw invalid("", "Request body must be a JSON object");
   if (body.model === undefined) throw invalid("model", "Field required");
