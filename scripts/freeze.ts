@@ -28,5 +28,5 @@ const target = `packages/adapters/test/versions/schema-${MIGRATIONS.at(-1)?.numb
 writeFileSync(target, gzipSync(readFileSync(file), { level: 9 }));
 rmSync(folder, { recursive: true });
 console.log(
-  `Wrote ${target}. Name it in packages/adapters/test/versions/version-before.ts, and delete the previous file.`,
+  `Wrote ${target}. Name it in packages/adapters/test/versions/version-before.ts. Delete earlier files that no test needs.`,
 );

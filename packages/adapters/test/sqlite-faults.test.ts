@@ -99,7 +99,7 @@ describe("a file that cannot be used", () => {
       db.exec(`drop view if exists ${name}`);
     const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
     const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];
-    db.exec("drop index sessions_unknown_effect; drop index events_rare");
+    db.exec("drop index sessions_unknown_effect; drop index events_rare; alter table events drop column happened_at");
     db.exec("create index events_type on events (event_type); create index runs_started on runs (session_id)");
     for (const name of [...added, "reserved_until", "has_unknown_effect", "opened_by"])
       db.exec(`alter table sessions drop column ${name}`);
@@ -122,6 +122,29 @@ describe("a file that cannot be used", () => {
     expect(await store.count({ tenant: "default", metadata: [["user", "bob"]] })).toBe(0);
     expect(runs.items[0]?.models).toHaveLength(1);
     expect(await store.runs(sessionId)).toEqual(runs);
+  });
+
+  test("a file whose events have no times of their own gets them for adopted sessions, and only for these", async () => {
+    const sessionId = await closedStore();
+    const before = await open();
+    const live = createScript({ store: before, ids, sessionId });
+    await live.toolTurn("today");
+    const adopted = createScript({ store: before, ids, happenedAt: "2026-05-04T10:00:00.000Z" });
+    await adopted.create();
+    await adopted.toolTurn("months ago");
+    const expected = await before.toolUsage({ tenant: "default" });
+    await before.close();
+    const db = new DatabaseSync(file);
+    const actions = db.prepare("select * from agent_runs order by log_id").all();
+    const version = Number(db.prepare("pragma user_version").get()?.["user_version"]);
+    db.exec(`drop view agent_runs; drop index events_rare; alter table events drop column happened_at;
+      create index events_rare on events (event_type, created_at); pragma user_version = ${version - 1}`);
+    db.close();
+    const store = await open();
+    expect(await store.toolUsage({ tenant: "default" })).toEqual(expected);
+    const again = new DatabaseSync(file);
+    expect(again.prepare("select * from agent_runs order by log_id").all()).toEqual(actions);
+    again.close();
   });
 
   test("a newer schema is rejected and left unchanged", async () => {

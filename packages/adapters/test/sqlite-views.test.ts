@@ -7,7 +7,7 @@ import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { RARE_EVENT } from "../src/stores/sqlite/schema.ts";
 import { createAgents, createModels } from "@skein/core";
 import { type Script, createScript, playSearches } from "@skein/core/testing";
-import { DIALECTS, createIds } from "@skein/protocol";
+import { DIALECTS, actionLogs, createIds } from "@skein/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
 /** The database with the tables of the three parts, opened as in any sqlite shell. */
@@ -103,6 +103,24 @@ test("the cost of a run has a part for server tools", async () => {
   const row = own.prepare("SELECT cost FROM conversation_history").get() ?? {};
   own.close();
   expect(json(row["cost"])).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
+});
+
+test("the actions of an adopted session have the times at which they happened", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-views-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.db");
+  const store = await createSqliteStore({ file });
+  const then = "2026-05-04T10:00:00.000Z";
+  const adopted = createScript({ store, ids: createIds(), happenedAt: then });
+  await adopted.create();
+  await adopted.toolTurn("months ago");
+  const logged = (await store.read(adopted.sessionId)).flatMap(actionLogs);
+  await store.close();
+  const own = new DatabaseSync(file, { readOnly: true });
+  const rows = own.prepare("SELECT timestamp, action_type FROM agent_runs ORDER BY timestamp, log_id").all();
+  own.close();
+  expect(rows).toEqual(logged.map(({ timestamp, action_type }) => ({ timestamp, action_type })));
+  expect(new Set(rows.map(({ timestamp }) => timestamp))).toEqual(new Set([then]));
 });
 
 test("pattern 1: an agent is resumed from a single row", () => {

@@ -83,9 +83,10 @@ function inZone(zone: string): Pick<UsageQuery, "shifts"> {
   return shifts ? { shifts } : {};
 }
 
+const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
+
 /** Checks that the sums equal the count of every row. */
 async function expectSame(store: Store): Promise<void> {
-  const sorted = (rows: readonly object[]): readonly string[] => rows.map((row) => JSON.stringify(row)).sort();
   for (const query of QUERIES) {
     const asked = { tenant: "default", ...query };
     expect([query, sorted(await store.usage(asked))]).toEqual([query, sorted(await before.usage(asked))]);
@@ -154,6 +155,72 @@ test("a run that changes after it was added up is counted once, with its new val
   await expectSame(store);
   await rollUp();
   await expectSame(store);
+});
+
+test("tool calls of adopted sessions are in the sums of the day on which they happened, also after they are deleted", async () => {
+  clock = noon;
+  const store = await opened();
+  const asked = { tenant: "default" };
+  const expectCounted = async (days: readonly string[]): Promise<void> => {
+    const rows = await store.toolUsage(asked);
+    expect(rows.map(({ day }) => day).sort()).toEqual(days);
+    expect(sorted(rows)).toEqual(sorted(await countedTools(store, asked)));
+  };
+  const live = createScript({ store, ids });
+  await live.create();
+  await live.toolTurn("today", "a result with NUL: \0");
+  const adopted = createScript({ store, ids, happenedAt: "2026-05-04T10:07:00.000Z" });
+  await adopted.create();
+  await adopted.toolTurn("months ago");
+  const today = at(0).slice(0, 10);
+  await expectCounted(["2026-05-04", today]);
+  expect(await rollUp()).toBe(2);
+  await expectCounted(["2026-05-04", today]);
+  await store.delete(adopted.sessionId);
+  await expectCounted([today]);
+  await rollUp();
+  await expectCounted([today]);
+});
+
+test("a migration moves the tool calls of adopted sessions in the sums to the days on which they happened", async () => {
+  clock = noon;
+  before = await (await storeBefore(16))({ url: database.url, poolSize: 2, now: () => clock });
+  const live = createScript({ store: before, ids });
+  await live.create();
+  await live.toolTurn("today");
+  const adopted = createScript({ store: before, ids, happenedAt: "2026-05-04T10:07:00.000Z" });
+  await adopted.create();
+  await adopted.toolTurn("months ago");
+  const waiting = createScript({ store: before, ids, happenedAt: "2026-05-05T10:07:00.000Z" });
+  await waiting.create();
+  expect(await rollUp()).toBe(2);
+  // This run is not in the sums yet.
+  await waiting.toolTurn("months ago too");
+  const usage = { tenant: "default", by: "day" } as const;
+  const [usageBefore, toolsBefore] = [await before.usage(usage), await before.toolUsage(usage)];
+  const today = at(0).slice(0, 10);
+  expect(toolsBefore.map(({ day, calls }) => [day, calls])).toEqual([[today, 3]]);
+
+  const store = await createPostgresStore({ url: database.url, poolSize: 4, now: () => clock });
+  closing = () => store.close();
+  const days = ["2026-05-04", "2026-05-05", today];
+  for (let round = 0; round < 2; round++) {
+    const tools = await store.toolUsage(usage);
+    expect(tools.map(({ day, calls }) => `${day} ${calls}`).sort()).toEqual(days.map((day) => `${day} 1`));
+    expect(sorted(tools)).toEqual(sorted(await countedTools(store, usage)));
+    expect(sorted(await store.usage(usage))).toEqual(sorted(usageBefore));
+    await rollUp();
+  }
+  const { rows } = await client.query(
+    `select distinct agent_uuid as id, (timestamp at time zone 'utc')::date::text as day from agent.agent_runs order by day`,
+  );
+  const sessions = [adopted, waiting, live].map(({ sessionId }) => sessionId);
+  expect(rows).toEqual(days.map((day, n) => ({ id: sessions[n], day })));
+  const indexes = await client.query(
+    `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+    where c.relname in ('log_events_type', 'log_events_time')`,
+  );
+  expect(indexes.rows).toEqual([{ name: "log_events_time", valid: true }]);
 });
 
 test("rows that servers of the previous version write are in the sums", async () => {

@@ -7,6 +7,7 @@ import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
 import { createPostgresStore } from "@skein/adapters/stores/postgres";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import { type Store, createAgents, createMemoryStore } from "@skein/core";
+import { createScript } from "@skein/core/testing";
 import { getSession, getUsage } from "@skein/history";
 import { writeCorpus } from "@skein/history/testing";
 import { createIds } from "@skein/protocol";
@@ -104,6 +105,19 @@ test("all_usage counts the calls of an adopted session once, with and without th
   onTestFinished(() => rmSync(other, { recursive: true, force: true }));
   mkdirSync(join(other, "projects"));
   expect(await inputOf(other)).toEqual(expected);
+});
+
+test("the actions of an adopted session have the times at which they happened in agent.agent_runs", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = createMemoryStore();
+  const script = createScript({ store, ids: createIds(), happenedAt: "2026-05-04T10:00:00.000Z" });
+  await script.create();
+  await script.toolTurn("months ago");
+  const sql = await createSql({ roots: [folder], store });
+  onTestFinished(() => sql.close());
+  const [times] = await sql.run("SELECT DISTINCT timestamp::VARCHAR FROM agent.agent_runs");
+  expect(times?.rows).toEqual([["2026-05-04 10:00:00"]]);
 });
 
 test("an agent is listed before it has a session, in every tenant", async () => {

@@ -200,7 +200,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
       });
       return;
     case "file.stored": {
-      const { duration_ms: _, ...file } = event.data;
+      const { duration_ms: _, happened_at: _then, ...file } = event.data;
       changes.fileInserts.push({ ...file, session_id, created_at });
       return;
     }

@@ -1,5 +1,5 @@
 import type { Run, Session, ToolUsageRow, UsageRow } from "@skein/protocol";
-import { addPicos, microsOf } from "@skein/protocol";
+import { addPicos, microsOf, timeOf } from "@skein/protocol";
 import { type ZoneShift, dayOf } from "./zone-days.ts";
 import type { Store, ToolUsageQuery, UsageKey, UsageQuery } from "../ports/store.ts";
 
@@ -28,9 +28,10 @@ export async function countedTools(
   const rows = new Map<string, ToolUsageRow>();
   for await (const { id } of sessionsOf(store, { tenant, agentId, sessionId }))
     for (const event of await store.read(id)) {
-      if (event.event_type !== "tool.completed" || event.created_at < from || event.created_at >= to) continue;
+      const time = timeOf(event);
+      if (event.event_type !== "tool.completed" || time < from || time >= to) continue;
       const { name: tool, outcome, is_error, duration_ms } = event.data;
-      const day = dayOf(event.created_at, shifts);
+      const day = dayOf(time, shifts);
       const place = JSON.stringify([day, tool]);
       const before = rows.get(place) ?? { day, tool, calls: 0, failed: 0, unknown: 0, duration_ms: 0 };
       const isUnknown = outcome === "unknown";

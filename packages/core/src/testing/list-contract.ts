@@ -2,6 +2,7 @@ import type { Fact, UsageRow } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { createSessions } from "../sessions/sessions.ts";
 import { addedUsage, countedTools } from "../sessions/usage.ts";
+import type { ToolUsageQuery } from "../ports/store.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 import { pages } from "./projection-contract.ts";
 import { createScript, playSearches, scriptedAgent } from "./script.ts";
@@ -151,6 +152,73 @@ export function describeLists(fixture: () => StoreFixture): void {
     const [latest] = (await sessions.list({ agentId: agent.id, workingDirectory: null, order: "used", limit: 1 }))
       .items;
     expect(latest?.id).toBe(elsewhere.id);
+  });
+
+  test("runs and tool calls of an adopted session count on the day on which they happened", async () => {
+    const { store, ids } = fixture();
+    const live = await fixture().created();
+    await live.toolTurn("today");
+    const then = "2026-05-04T23:50:00.000Z";
+    const adopted = createScript({ store, ids, happenedAt: then });
+    await adopted.create();
+    await adopted.toolTurn("months ago");
+    const today = (await store.read(live.sessionId)).at(-1)?.created_at.slice(0, 10);
+
+    const counted = async (query: Omit<ToolUsageQuery, "tenant">) => {
+      const asked = { tenant: "default", ...query };
+      const runs = await store.usage({ ...asked, by: "day" });
+      const tools = await store.toolUsage(asked);
+      return {
+        runs: runs.map(({ key, runs: count }) => `${key} ${count}`).sort(),
+        calls: tools.map(({ day, calls }) => `${day} ${calls}`).sort(),
+      };
+    };
+    const expected: readonly [Omit<ToolUsageQuery, "tenant">, readonly string[]][] = [
+      [{}, ["2026-05-04 1", `${today} 1`]],
+      [{ sessionId: adopted.sessionId }, ["2026-05-04 1"]],
+      [{ shifts: [{ until: null, minutes: 30 }], to: "2026-06-01T00:00:00.000Z" }, ["2026-05-05 1"]],
+      [{ shifts: [{ until: null, minutes: 11 }], to: "2026-06-01T00:00:00.000Z" }, ["2026-05-05 1"]],
+      [{ from: "2026-05-04T00:00:00.000Z", to: "2026-05-05T00:00:00.000Z" }, ["2026-05-04 1"]],
+      [{ from: then, to: "2026-05-04T23:50:00.001Z" }, ["2026-05-04 1"]],
+      [{ from: "2026-05-04T23:50:00.001Z" }, [`${today} 1`]],
+      [{ to: then }, []],
+    ];
+    for (const [query, rows] of expected)
+      expect([query, await counted(query)]).toEqual([query, { runs: rows, calls: rows }]);
+  });
+
+  test("the generated files of an imported session are rows like those of other sessions", async () => {
+    const { store, ids } = fixture();
+    const imported = createScript({ store, ids, happenedAt: "2026-05-04T23:50:00.000Z" });
+    await imported.create();
+    const { runId, messageId } = await imported.prompt("make a file");
+    const file = {
+      file_id: "f",
+      filename: "a.txt",
+      storage_path: "files/a.txt",
+      size: 1,
+      mime_type: "text/plain",
+      step: 1,
+    };
+    const started = { run_id: runId, message_id: messageId, user_message: "make a file", formatter: "json" };
+    await imported.append(
+      [
+        { event_type: "session.started", data: started },
+        { event_type: "file.stored", data: { run_id: runId, ...file, duration_ms: 1 } },
+      ],
+      { lease: await imported.claim() },
+    );
+    const [run] = (await store.runs(imported.sessionId)).items;
+    expect(run?.generated_files).toEqual([{ ...file, timestamp: expect.any(String) }]);
+  });
+
+  test("a tool call is counted whatever its result contains, also NUL and half a surrogate pair", async () => {
+    const { store } = fixture();
+    const script = await fixture().created();
+    await script.toolTurn("read a binary file", "a\0b \ud800");
+    const asked = { tenant: "default", sessionId: script.sessionId };
+    for (const query of [asked, { tenant: "default" }])
+      expect(await store.toolUsage(query)).toEqual([expect.objectContaining({ tool: "search", calls: 1, failed: 0 })]);
   });
 
   test("the cost of a run has a part for server tools, and its parts add up to the total", async () => {

@@ -6,6 +6,7 @@ import {
   type Ids,
   type NewEvent,
   NO_USAGE,
+  happenedThen,
   priceCall,
 } from "@skein/protocol";
 import { rowsOf } from "../log/message-rows.ts";
@@ -24,6 +25,8 @@ export interface ScriptDeps {
   readonly sessionId?: string;
   readonly tenant?: string;
   readonly owner?: string;
+  /** When everything happened, for a session that is adopted or imported later. */
+  readonly happenedAt?: string;
 }
 
 /** Plays a session on a store like a driver of the loop, one transaction after the other. */
@@ -36,7 +39,7 @@ export interface Script {
   prompt(content: Content, dueAt?: number): Promise<{ messageId: string; runId: string }>;
   claim(leaseMs?: number): Promise<Lease>;
   /** One complete turn with one tool call: five transactions. */
-  toolTurn(text: string): Promise<void>;
+  toolTurn(text: string, result?: string): Promise<void>;
 }
 
 export function createScript({
@@ -45,10 +48,14 @@ export function createScript({
   sessionId = ids(),
   tenant = "default",
   owner = "script",
+  happenedAt,
 }: ScriptDeps): Script {
   let sequence = 0;
   let messages = 0;
-  const event = (fact: Fact): NewEvent => ({ ...fact, id: ids() });
+  const event = (fact: Fact): NewEvent => ({
+    ...(happenedAt === undefined ? fact : happenedThen(fact, happenedAt)),
+    id: ids(),
+  });
 
   async function append(facts: readonly Fact[], options: AppendOptions = {}): Promise<void> {
     const { events } = await store.append(sessionId, facts.map(event), options);
@@ -126,7 +133,7 @@ export function createScript({
     },
     prompt,
     claim,
-    async toolTurn(text) {
+    async toolTurn(text, result = "4") {
       const { messageId, runId } = await prompt(text);
       const lease = await claim();
       const toolUseId = `toolu_${runId}`;
@@ -189,7 +196,7 @@ export function createScript({
               name: "search",
               input: { query: text },
               outcome: "committed",
-              content: "4",
+              content: result,
               is_error: false,
               message_id: resultsId,
               part: 0,

@@ -1,3 +1,4 @@
+import { timeOf } from "../event-time.ts";
 import { type Event, type FactType, isFactType } from "../event.ts";
 
 /** Every action type of the agent tables, and the two that the authors of the agent tables added for frontend tools. */
@@ -296,7 +297,7 @@ export function actionLogs(event: Event): readonly ActionLog[] {
   return DIALECTS[event.event_type].actions
     .filter((row) => isRowOf(row, data))
     .map((row) => ({
-      timestamp: event.created_at,
+      timestamp: timeOf(event),
       step_number: firstNumber(data, "step") ?? 0,
       action_type: row.action,
       action_data: actionData(row, data),

@@ -2,12 +2,20 @@ import { z } from "zod";
 import { Content, JsonObject } from "../content.ts";
 import { Failure } from "../error.ts";
 import { Uuid } from "../ids.ts";
+import { happenedAt } from "./happened-at.ts";
 
 const Count = z.int().nonnegative();
 const inStep = { run_id: Uuid, step: Count };
 /** Set if the agent memory failed. The run continued without this memory. */
 const failing = { failed: z.literal(true).optional(), error: Failure.optional() };
-const hook = { ...inStep, memory_store_type: z.string(), duration_ms: Count, details: JsonObject, ...failing };
+const hook = {
+  ...inStep,
+  memory_store_type: z.string(),
+  duration_ms: Count,
+  details: JsonObject,
+  ...failing,
+  ...happenedAt,
+};
 const context = { messages_count: Count, estimated_tokens: Count, duration_ms: Count };
 
 /** Facts about agent memory, compaction and generated files. */
@@ -21,6 +29,7 @@ export const contextFacts = {
     /** The memory texts in the prompt. With them, the step can be repeated exactly. */
     injected: z.array(z.string()),
     ...failing,
+    ...happenedAt,
   }),
   "memory.updated": z.object({
     ...inStep,
@@ -28,6 +37,7 @@ export const contextFacts = {
     memory_store_type: z.string(),
     duration_ms: Count,
     ...failing,
+    ...happenedAt,
   }),
   "memory.saved": z.object(hook),
   "memory.restored": z.object(hook),
@@ -45,14 +55,16 @@ export const contextFacts = {
     tokens_after: Count,
     /** Replace all earlier messages in the context. Null if the context was not compacted. */
     messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
+    ...happenedAt,
   }),
-  "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string() }),
+  "file.generated": z.object({ ...inStep, file_id: z.string(), filename: z.string(), ...happenedAt }),
   "file.downloaded": z.object({
     ...inStep,
     file_id: z.string(),
     filename: z.string(),
     size: Count,
     duration_ms: Count,
+    ...happenedAt,
   }),
   "file.stored": z.object({
     ...inStep,
@@ -62,6 +74,13 @@ export const contextFacts = {
     size: Count,
     mime_type: z.string(),
     duration_ms: Count,
+    ...happenedAt,
   }),
-  "file.failed": z.object({ ...inStep, file_id: z.string(), filename: z.string().nullable(), error: Failure }),
+  "file.failed": z.object({
+    ...inStep,
+    file_id: z.string(),
+    filename: z.string().nullable(),
+    error: Failure,
+    ...happenedAt,
+  }),
 };

@@ -113,7 +113,7 @@ export const sessionFacts = {
     ...happenedAt,
   }),
   "title.generated": z.object({ title: Line.max(255) }),
-  "steps.exhausted": z.object({ run_id: Uuid, step: Count, max_steps: z.int().positive() }),
+  "steps.exhausted": z.object({ run_id: Uuid, step: Count, max_steps: z.int().positive(), ...happenedAt }),
   "session.completed": z.object({
     run_id: Uuid,
     step: Count,

@@ -149,6 +149,7 @@ export const stepFacts = {
         about: JsonObject.optional(),
       }),
     ),
+    ...happenedAt,
   }),
   /** An answer to an await. It is stored before the driver acts on it. */
   "await.answered": z.object({
@@ -167,11 +168,12 @@ export const stepFacts = {
     tool_use_id: z.string(),
     resolution: z.enum(["answered", "timed_out", "cancelled"]),
     waited_ms: Count,
+    ...happenedAt,
   }),
   /** A subagent has sent its outcome to the session that called it. */
   "parent.informed": z.object({ ...inStep, session_id: Uuid, tool_use_id: z.string() }),
   /** A rule of the agent has checked the final answer. */
-  "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable() }),
+  "answer.validated": z.object({ ...inStep, passed: z.boolean(), reason: z.string().nullable(), ...happenedAt }),
   /** Incomplete pairs of tool_use and tool_result were repaired before a model call. */
-  "transcript.repaired": z.object({ ...inStep, repairs: z.array(JsonObject) }),
+  "transcript.repaired": z.object({ ...inStep, repairs: z.array(JsonObject), ...happenedAt }),
 };

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { ACTION_TYPES, type ActionRow, type ActionType, DIALECTS, actionData } from "../../src/dialects/fact-table.ts";
+import {
+  ACTION_TYPES,
+  type ActionRow,
+  type ActionType,
+  DIALECTS,
+  actionData,
+  actionLogs,
+} from "../../src/dialects/fact-table.ts";
 import { FACTS, type FactData, type FactType } from "../../src/event.ts";
 
 const id = "01890000-0000-7000-8000-00000000000a";
@@ -218,6 +225,26 @@ test("a row of agent_runs uses only keys of its fact", () => {
         const key = pick.replace("!", "").split(".")[0] ?? "";
         expect(Object.keys(FACTS[type as FactType].shape), `${type} → ${row.action}`).toContain(key);
       }
+});
+
+test("the row of a fact that was adopted later has the time at which it happened", () => {
+  const told = { id, session_id: id, sequence: 2, event_type: "file.generated" as const };
+  const data = { ...inStep, file_id: "f", filename: "a.png" };
+  const live = { ...told, data, created_at: "2026-11-19T10:00:00.000Z" };
+  expect(actionLogs(live).map(({ timestamp }) => timestamp)).toEqual(["2026-11-19T10:00:00.000Z"]);
+  const started = { run_id: id, message_id: id, user_message: "hi", formatter: "json" };
+  const adopted = {
+    ...live,
+    event_type: "session.started" as const,
+    data: { happened_at: "2026-05-04T10:00:00.000Z", ...started },
+  };
+  expect(actionLogs(adopted).map(({ timestamp }) => timestamp)).toEqual(["2026-05-04T10:00:00.000Z"]);
+});
+
+test("every fact that gives a row of agent_runs can have the time at which it happened", () => {
+  const shown = Object.entries(DIALECTS).filter(([, { actions }]) => actions.length > 0);
+  const timeless = shown.filter(([type]) => !("happened_at" in FACTS[type as FactType].shape));
+  expect(timeless.map(([type]) => type)).toEqual([]);
 });
 
 test("a missing key is null in action_data", () => {

@@ -14,6 +14,7 @@ import {
   createMessageRows,
   isFactType,
   isKnownError,
+  timeOf,
 } from "@skein/protocol";
 import type { PlatformRow } from "../tables/platform-tables.ts";
 
@@ -106,7 +107,7 @@ function actionsOf(event: Event, state: SessionState | undefined): readonly Plat
             log_id: event.sequence * ACTIONS_PER_EVENT + at,
             agent_uuid: event.session_id,
             run_id: data["run_id"],
-            timestamp: event.created_at,
+            timestamp: timeOf(event),
             step_number: number("step") ?? 0,
             action_type: row.action,
             action_data: actionData(row, data),

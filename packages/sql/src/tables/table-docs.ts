@@ -217,6 +217,7 @@ const COLUMN_DOCS: Readonly<Record<string, string>> = {
     "The messages that the model was shown, for api_call_started. It repeats the whole context for each step: select it only if you need it",
   messages_count: "Number of messages in the context",
   estimated_tokens: "Estimated tokens of the context",
+  "agent.agent_runs.timestamp": "When it happened, in UTC",
   "agent.agent_runs.duration_ms": "Duration in milliseconds",
   "agent.agent_config.system_prompt": "The system prompt",
   "agent.agent_config.model": "The model",

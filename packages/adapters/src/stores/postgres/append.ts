@@ -46,7 +46,7 @@ export function createAppend({ connections, now, read }: AppendDeps) {
     const changes = project(relative);
     refuseTwins(changes.checkpointInserts.map(({ user_message_uuid }) => user_message_uuid));
 
-    const moved = changeValues(changes);
+    const moved = changeValues(changes, newEvents.map(happenedAt));
     const { expect, lease, key, dueAt, release, tenant, claim } = options;
     const withBlobs = bodies.some(({ blob }) => blob !== null);
     const [created] = newEvents;
@@ -122,6 +122,10 @@ function copied(events: readonly NewEvent[], bodies: readonly Body[]): readonly 
 function runOf(data: unknown): string | null {
   const runId = (data as { readonly run_id?: unknown } | null)?.run_id;
   return typeof runId === "string" && Uuid.safeParse(runId).success ? runId : null;
+}
+
+function happenedAt({ data }: NewEvent): string | null {
+  return ("happened_at" in data && data.happened_at) || null;
 }
 
 function refuseTwins(userMessages: readonly string[]): void {

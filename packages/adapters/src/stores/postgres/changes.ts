@@ -26,8 +26,10 @@ const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 /**
  * Contents, inputs and metadata must stay exact, so they are sent as JSON inside a JSON string. Other texts are shown
  * to people. They are sent without characters that a column cannot store.
+ *
+ * `happened`: for each event the time at which it happened, if the event is written later.
  */
-export function changeValues(changes: Changes): ChangeValues {
+export function changeValues(changes: Changes, happened: readonly (string | null)[]): ChangeValues {
   const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;
   const added = SESSION_COUNTERS.map((name) => changes.sessionAdd[name]);
   const add = [...added, ...reservation(changes.sessionSet)];
@@ -40,7 +42,7 @@ export function changeValues(changes: Changes): ChangeValues {
     knownOutput: last_known_output_tokens ?? null,
     add: add.some((amount) => amount !== 0 && amount !== null) ? plainArray(add) : null,
     rows: rowColumns(changes.messageInserts),
-    json: changesJson(changes),
+    json: changesJson(changes, happened),
   };
 }
 
@@ -71,7 +73,7 @@ function rowColumns(rows: MessageRows): ChangeValues["rows"] {
   return ROW_COLUMNS.map((column) => (rows.length === 0 ? null : column(rows)));
 }
 
-function changesJson(changes: Changes): string | null {
+function changesJson(changes: Changes, happened: readonly (string | null)[]): string | null {
   const { sessionInsert, sessionSet } = changes;
   const tags = sessionSet.tags ?? sessionInsert?.tags ?? [];
   const exactMetadata = sessionSet.metadata ?? sessionInsert?.metadata;
@@ -119,6 +121,7 @@ function changesJson(changes: Changes): string | null {
         shown: jsonText({ ...file, timestamp: created_at }),
       })),
     ),
+    ...(happened.some((time) => time !== null) && { happened }),
   };
   return Object.keys(parts).length === 0 ? null : showableJson(jsonText(parts));
 }

@@ -17,8 +17,8 @@ const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Runs the missing migrations, each in a separate transaction. The transaction of the last migration also creates
- * functions and views again, because servers of the previous version may call them at any moment.
+ * Runs the missing migrations, each in a separate transaction. The last one before the concurrent migrations also creates
+ * functions and views again in its transaction, because servers of the previous version may call them at any moment.
  *
  * A database with a newer schema stays unchanged. It is rejected if its schema does not allow code of this version.
  * Reasons: decision 166.
@@ -30,10 +30,10 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
   try {
     const missing = await missingMigrations(client);
     if (missing === "newer") return;
-    const last = missing.findLast(({ concurrent }) => !concurrent);
-    for (const migration of missing)
-      if (migration !== last && !migration.concurrent)
-        await inTransaction(client, migration.locks, () => apply(client, migration));
+    const first = missing.filter(({ concurrent, late }) => !concurrent && !late);
+    const last = first.at(-1);
+    for (const migration of first)
+      if (migration !== last) await inTransaction(client, migration.locks, () => apply(client, migration));
     if (last || !(await viewsAreCurrent(client)))
       await inTransaction(client, last?.locks, async () => {
         if (last) await apply(client, last);
@@ -42,6 +42,8 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
         await client.query("insert into skein.views (hash) values ($1)", [VIEWS_HASH]);
       });
     for (const migration of missing) if (migration.concurrent) await apply(client, migration);
+    for (const migration of missing)
+      if (migration.late) await inTransaction(client, migration.locks, () => apply(client, migration));
   } finally {
     await client.query("select pg_advisory_unlock($1)", [LOCK]);
   }

@@ -1,5 +1,6 @@
 import { COUNTERS, type ToolUsageQuery, type UsageKey, type UsageQuery, type ZoneShift } from "@skein/core";
 import { type ToolUsageRow, type UsageRow, Uuid } from "@skein/protocol";
+import { EVENT_TIME } from "../sql/event-time.ts";
 import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Connections } from "./connections.ts";
 
@@ -61,20 +62,17 @@ const SUM_KEYS: Readonly<Record<Exclude<UsageKey, "day">, string>> = {
 const NOT_OPEN = "not exists (select from skein.open_runs o where o.run_id = r.id and o.session_id = r.session_id)";
 
 /** Name, outcome and duration of a call are short, so they are complete even in the preview of a large body. */
-const TOOL_COLUMNS = `e.data ->> 'name', count(*),
-  count(*) filter (where e.data ->> 'outcome' <> 'unknown'
-    and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)),
-  count(*) filter (where e.data ->> 'outcome' = 'unknown'), sum((e.data ->> 'duration_ms')::bigint)`;
+const TOOL_COLUMNS = `d ->> 'name', count(*),
+  count(*) filter (where d ->> 'outcome' <> 'unknown' and (d ->> 'outcome' = 'failed' or (d ->> 'is_error')::boolean)),
+  count(*) filter (where d ->> 'outcome' = 'unknown'), sum((d ->> 'duration_ms')::bigint)`;
 
 export async function toolUsageOf(connections: Connections, query: ToolUsageQuery): Promise<readonly ToolUsageRow[]> {
   const { sessionId } = query;
   if (sessionId !== undefined && !Uuid.safeParse(sessionId).success) return [];
-  const ofCalls = (
-    from: string,
-    where: string,
-  ): string => `select ${dayIn("e.created_at", query)}, ${TOOL_COLUMNS} from ${from}
+  const ofCalls = (from: string, where: string): string => `select ${dayIn(EVENT_TIME, query)}, ${TOOL_COLUMNS}
+    from ${from} cross join lateral (select skein.shown(e.data) as d offset 0) t
     where e.event_type = 'tool.completed' and s.tenant = $1 and ($2::uuid is null or s.agent_id = $2)
-      and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
+      and ($3::timestamptz is null or ${EVENT_TIME} >= $3) and ($4::timestamptz is null or ${EVENT_TIME} < $4)
       and ($5::uuid is null or s.id = $5) and ${where} group by 1, 2`;
   const all = "skein.events e join skein.sessions s on s.id = e.session_id";
   const ofSums = (from: string, day: string, where: string): string => `
@@ -96,7 +94,7 @@ export async function toolUsageOf(connections: Connections, query: ToolUsageQuer
           ...rest.map((time) =>
             ofCalls(
               all,
-              `${within("e.created_at", time)} and not exists (
+              `${within(EVENT_TIME, time)} and not exists (
               select from skein.open_runs o where o.run_id = e.run_id and o.session_id = e.session_id)`,
             ),
           ),

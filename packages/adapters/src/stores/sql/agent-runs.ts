@@ -1,10 +1,10 @@
 import { type ActionRow, DIALECTS, FACTS, type FactType } from "@skein/protocol";
+import { EVENT_TIME } from "./event-time.ts";
 
 /** The SQL expressions of one database for the rows of agent_runs. Every expression is about an event `e`. */
 export interface ActionSql {
   /** The unique number of the event's nth action. */
   readonly logId: (n: number) => string;
-  readonly timestamp: string;
   /** A condition that is always true, but lets the database find events of this type by an index. */
   readonly findable?: (type: FactType) => string;
   /** A JSON value of the event's data, at a path of one or two keys. */
@@ -55,7 +55,7 @@ function branch(sql: ActionSql, type: FactType, row: ActionRow, n: number): stri
   const data = sql.object(sent ? [...members, ["messages_sent", sql.shownMessages]] : members);
   const condition = `${row.when ? ` and ${sql.has(...row.when)}` : ""}${row.unless ? ` and not ${sql.has(...row.unless)}` : ""}`;
   return `select ${sql.logId(n)} as log_id, e.session_id as agent_uuid, e.run_id as run_id,
-  ${sql.timestamp} as timestamp,
+  ${EVENT_TIME} as timestamp,
   ${keys.includes("step") ? sql.integer("step") : "0"} as step_number,
   ${sql.actionType(row.action)} as action_type,
   ${data} as action_data,

@@ -8,6 +8,7 @@ import {
   skippedBy,
 } from "@skein/core";
 import type { ToolUsageRow, UsageRow } from "@skein/protocol";
+import { EVENT_TIME } from "../sql/event-time.ts";
 import { usageRow, usageSql, zoneDay } from "../sql/usage.ts";
 import type { Database } from "./database.ts";
 import { RARE_EVENT } from "./schema.ts";
@@ -86,9 +87,9 @@ function dayIn(time: string, asked: ToolUsageQuery): string {
 
 /** Name, outcome and duration of a call are short, so they are complete even in the preview of a large body. */
 export function toolUsageOf(db: Database, query: ToolUsageQuery): readonly ToolUsageRow[] {
-  const { where, values } = boundsOf(query, "e.created_at");
+  const { where, values } = boundsOf(query, EVENT_TIME);
   const rows = db.all(
-    `select ${dayIn("e.created_at", query)} as day, e.data ->> 'name' as tool, count(*) as calls,
+    `select ${dayIn(EVENT_TIME, query)} as day, e.data ->> 'name' as tool, count(*) as calls,
       sum(e.data ->> 'outcome' <> 'unknown' and (e.data ->> 'outcome' = 'failed' or e.data ->> 'is_error')) as failed,
       sum(e.data ->> 'outcome' = 'unknown') as unknown, sum(e.data ->> 'duration_ms') as duration_ms
     from events e cross join sessions s on s.id = e.session_id

@@ -28,8 +28,8 @@ const READ = `select ${COLUMNS} from events e where session_id = ? and sequence 
 const COUNT =
   "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ?, updated_at = ?";
 const INSERT_EVENT = `insert into events
-  (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at, happened_at)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const INSERT_FIRST_EVENT = `${INSERT_EVENT} on conflict (id) do nothing`;
 /** The updates of a head are constant texts, because building a statement would take as long as running it. */
 const HEAD = {
@@ -131,7 +131,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     for (const event of events) {
       const { value, free } = jsonValue(event.data);
       const blob = blobOf(event.data, value);
-      const { run_id, step } = event.data as { run_id?: string; step?: number };
+      const { run_id, step, happened_at } = event.data as { run_id?: string; step?: number; happened_at?: string };
       const hash = blob && keepBlob(blob.hash.toString("hex"), value);
       const written = db.run(
         event === events[0] ? INSERT_FIRST_EVENT : INSERT_EVENT,
@@ -145,6 +145,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
         step ?? null,
         FACT_VERSION,
         event.created_at,
+        happened_at ?? null,
       );
       free();
       if (written === 0) return false;

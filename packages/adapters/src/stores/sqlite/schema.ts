@@ -320,4 +320,14 @@ create index events_rare on events (event_type, created_at) where ${RARE_EVENT};
 -- The index of runs by number finds the same rows.
 drop index runs_started;
 `,
+  `
+-- When an event happened. Null if that is when it was written, so only for adopted and imported sessions not null: their first
+-- runs began before the session was created.
+alter table events add column happened_at text;
+update events set happened_at = data ->> 'happened_at'
+where data like '{"happened_at":%' and session_id in (
+  select r.session_id from runs r join sessions s on s.id = r.session_id where r.started_at < s.created_at);
+drop index events_rare;
+create index events_rare on events (event_type, coalesce(happened_at, created_at)) where ${RARE_EVENT};
+`,
 ];

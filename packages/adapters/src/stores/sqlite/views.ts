@@ -25,7 +25,6 @@ const context = (sessionId: string, until: string): string => `(
 /** The sqlite expressions for the rows of agent_runs. */
 const actionSql: ActionSql = {
   logId: (n) => `e.position * ${ACTIONS_PER_EVENT} + ${n}`,
-  timestamp: "e.created_at",
   findable: (type) => (RARE_EVENT.includes(quoted(type)) ? "" : ` and e.${RARE_EVENT}`),
   pick: (path) => path.reduce((value, key) => `${value} -> ${quoted(key)}`, BODY),
   integer: (key) => `cast(${BODY} ->> ${quoted(key)} as integer)`,

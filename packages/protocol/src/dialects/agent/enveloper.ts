@@ -48,7 +48,7 @@ export function createEnveloper(options: FormatOptions = {}): Enveloper {
         case "await.opened":
           return waiting(item.data, item.session_id);
         case "file.stored": {
-          const { run_id: _, duration_ms: __, ...file } = item.data;
+          const { run_id: _, duration_ms: __, happened_at: ___, ...file } = item.data;
           files.push({ ...file, timestamp: item.created_at });
           return [];
         }

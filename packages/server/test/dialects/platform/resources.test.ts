@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createAgents } from "@skein/core";
-import type { Run, UsageRow } from "@skein/protocol";
+import type { ActionLog, Run, UsageRow } from "@skein/protocol";
 import { createAgent, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
@@ -281,7 +281,7 @@ const add = defineTool({
 });
 
 test.each(["memory:", "sqlite"])(
-  "on %s the runs, messages, steps and tool calls of an imported session have their original times",
+  "on %s the runs, messages, steps, actions and tool calls of an imported session have their original times",
   async (store) => {
     const { call } = await testServer({
       store: store === "memory:" ? store : `sqlite:${folder()}/skein.db`,
@@ -302,6 +302,12 @@ test.each(["memory:", "sqlite"])(
       const times = JSON.stringify(data).match(/"\w+_at":"\d{4}/g) ?? [];
       expect([list, new Set(times.map((time) => time.slice(-4)))]).toEqual([list, new Set(["2020"])]);
     }
+    const [run] = (await call("GET", `${copy}/runs`)).body["data"] as Run[];
+    const actions = (await call("GET", `${copy}/runs/${run?.id}/logs`)).body["data"] as unknown as ActionLog[];
+    const years = actions.map(({ timestamp }) => timestamp.slice(0, 4));
+    expect(new Set(years)).toEqual(new Set(["2020"]));
+    const tools = (await call("GET", `/v1/usage/tools?session_id=${body.id}`)).body["data"];
+    expect(tools).toMatchObject([{ day: expect.stringMatching(/^2020/), tool: "add", calls: 1 }]);
     const claude = await call("GET", `/api/v1/sessions/${body.id}/messages`);
     expect(claude.status).toBe(200);
     expect(JSON.stringify(claude.body)).toMatch(/"created_at":"2020/);

@@ -49,7 +49,8 @@ end $$;
 --
 -- p_begins: the first event is session.created. p_owner: who gets the lease, if nobody has it. p_tenant: null if the caller named
 -- no tenant. p_entered and p_started: how many messages and runs this append numbers. p_add: the increases of the head's
--- counters, then the reserved amount and the end of the reservation. p_row_…: the columns of the rows of messages.
+-- counters, then the reserved amount and the end of the reservation. p_row_…: the columns of the rows of messages. p_changes:
+-- the arguments of skein.apply, and "happened": for each event when it happened, or null.
 --
 -- The plans of this function are made once per connection, perhaps while the tables are empty. They must also suit full tables.
 create or replace function skein.append(
@@ -75,6 +76,7 @@ declare
   v_fence bigint := case when p_owner is null then 0 else 1 end;
   v_key skein.keys;
   v_refusal text;
+  v_happened jsonb := p_changes->'happened';
 begin
   if p_key is not null then
     -- Two appends with the same key may name different sessions (a repeated creation), so the key has its own lock.
@@ -193,14 +195,16 @@ begin
   end if;
 
   if v_count = 1 then
-    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
+    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at, happened_at)
     values (p_session, v_last, p_ids[1], p_version, p_types[1], p_runs[1], p_bodies[1]::json, p_blobs[1],
-      least(v_first, v_limit));
+      least(v_first, v_limit), (v_happened->>0)::timestamptz + (least(v_first, v_limit) - p_at));
   else
-    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at)
+    -- The microseconds of created_at also keep the order of events that happened within the same millisecond.
+    insert into skein.log_events (session_id, sequence, id, v, event_type, run_id, data, blob, created_at, happened_at)
     select p_session, v_last - v_count + i, p_ids[i], p_version, p_types[i], p_runs[i], p_bodies[i]::json, p_blobs[i],
-      least(v_first + (i - 1) * interval '1 microsecond', v_limit)
-    from generate_series(1, v_count) i;
+      written_at, (v_happened->>(i - 1))::timestamptz + (written_at - p_at)
+    from generate_series(1, v_count) i
+    cross join lateral (select least(v_first + (i - 1) * interval '1 microsecond', v_limit) as written_at) w;
   end if;
 
   for i in 1 .. coalesce(cardinality(p_row_ids), 0) loop

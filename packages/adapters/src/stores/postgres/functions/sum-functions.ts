@@ -1,4 +1,5 @@
 import { COUNTERS } from "@skein/core";
+import { EVENT_TIME } from "../../sql/event-time.ts";
 
 const counters = (column: (name: string) => string): string => COUNTERS.map(column).join(", ");
 
@@ -44,14 +45,15 @@ const runRows = ({ of, column }: Span, from: string, sign: "" | "-"): string => 
     left join skein.run_models m on m.session_id = x.session_id and m.run_id = x.run_id`;
 
 const toolRows = ({ of, column }: Span, from: string, sign: "" | "-"): string => `
-    select s.tenant::text, ${of("e.created_at")} as ${column}, s.agent_id, e.data ->> 'name' as tool,
+    select s.tenant::text, ${of(EVENT_TIME)} as ${column}, s.agent_id, d ->> 'name' as tool,
       ${sign}count(*) as calls,
-      ${sign}count(*) filter (where e.data ->> 'outcome' <> 'unknown'
-        and (e.data ->> 'outcome' = 'failed' or (e.data ->> 'is_error')::boolean)) as failed,
-      ${sign}count(*) filter (where e.data ->> 'outcome' = 'unknown') as unknown,
-      ${sign}sum((e.data ->> 'duration_ms')::bigint)::bigint as duration_ms
+      ${sign}count(*) filter (where d ->> 'outcome' <> 'unknown'
+        and (d ->> 'outcome' = 'failed' or (d ->> 'is_error')::boolean)) as failed,
+      ${sign}count(*) filter (where d ->> 'outcome' = 'unknown') as unknown,
+      ${sign}sum((d ->> 'duration_ms')::bigint)::bigint as duration_ms
     from ${from} join skein.sessions s on s.id = x.session_id
     join skein.events e on e.session_id = x.session_id and e.run_id = x.run_id and e.event_type = 'tool.completed'
+    cross join lateral (select skein.shown(e.data) as d offset 0) t
     group by 1, 2, 3, 4`;
 
 const COUNT_KEYS = "tenant, agent_id, top_level, status, outcome";

@@ -112,7 +112,7 @@ begin
     ${WRITE_EVENT}
     return 'moved 00000000-0000-0000-0000-000000000000';
   end if;
-  create or replace view skein.events as select ${COLUMNS} from skein.log_events;
+  create or replace view skein.events as select ${COLUMNS}, happened_at from skein.log_events;
   drop table skein.events_single;
   return 'done';
 end $$;

@@ -7,6 +7,7 @@ import { partitionedEvents } from "./0008-partitioned-events.ts";
 import { firstSums, runsByTime, sums } from "./0009-sums.ts";
 import { firstUnknownEffects, keysAndEffects, unknownEffectsByTime } from "./0012-keys-and-effects.ts";
 import { quarterHours } from "./0015-quarter-hours.ts";
+import { eventTimes, eventsByTime, firstEventTimes, oneIndexOfTypes, toolTimes } from "./0017-event-times.ts";
 
 export interface Migration {
   readonly number: number;
@@ -27,6 +28,8 @@ export interface Migration {
    * transaction.
    */
   readonly concurrent?: boolean;
+  /** Whether the migration runs after the concurrent ones, because it needs their indexes. */
+  readonly late?: boolean;
 }
 
 /**
@@ -68,4 +71,22 @@ export const MIGRATIONS: readonly Migration[] = [
   // This migration only changes functions. Its number keeps servers with schema 15 from creating their version of
   // `append` again, which ignores claims.
   { number: 16, name: "claims by append", sql: "", oldest: 7 },
+  {
+    number: 17,
+    name: "event times",
+    sql: eventTimes,
+    oldest: 7,
+    locks: ["skein.events in access exclusive mode"],
+  },
+  { number: 18, name: "first event times", sql: firstEventTimes, oldest: 7 },
+  { number: 19, name: "events by time", sql: eventsByTime, oldest: 7, concurrent: true },
+  { number: 20, name: "tool times", sql: toolTimes, oldest: 7 },
+  {
+    number: 21,
+    name: "one index of types",
+    sql: oneIndexOfTypes,
+    oldest: 7,
+    locks: ["skein.log_events in access exclusive mode"],
+    late: true,
+  },
 ];

@@ -6,7 +6,6 @@ const DATA = "skein.shown(e.data, e.blob)";
 /** The PostgreSQL expressions for the rows of agent_runs. */
 const actionSql: ActionSql = {
   logId: (n) => `e.position * ${ACTIONS_PER_EVENT} + ${n}`,
-  timestamp: "e.created_at",
   pick: (path) => path.reduce((value, key) => `${value}->${quoted(key)}`, "d"),
   integer: (key) => `(${DATA}->>${quoted(key)})::integer`,
   has: (key, value) => `coalesce(${DATA}->>${quoted(key)} = ${quoted(String(value))}, false)`,
