@@ -330,7 +330,7 @@ test("before a session is converted for Claude Code, missing files in its paths 
   const id = "0198c0de-0000-7000-8000-00000000000a";
   const missingIn = async (library: LibraryConfig): Promise<number> =>
     await withCarried(await getSession(id, library), async ({ left }) =>
-      Promise.resolve(left.find(({ what }) => /^files? that/.test(what))?.count ?? 0),
+      Promise.resolve(left.find(({ what }) => /^missing files?/.test(what))?.count ?? 0),
     );
   const before = await missingIn(config);
   appendFileSync(path, patch("p1", here) + patch("p2", "not/there.ts") + patch("p3", "not/there.ts"));
