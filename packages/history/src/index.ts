@@ -24,7 +24,13 @@ export type { ExportedSession, ExportFormat, ExportOptions } from "./export/expo
 export { getAgentSession } from "./get/get-agent-session.ts";
 export { readLineAt, type LineOptions } from "./get/line-at.ts";
 export { getMessagePage, type MessagePage, type MessagePageOptions, type PlacedMessage } from "./get/message-page.ts";
-export { activeMessages, getSession, getSummary, type GetSessionOptions } from "./get/get-session.ts";
+export {
+  activeMessages,
+  agentsWithSession,
+  getSession,
+  getSummary,
+  type GetSessionOptions,
+} from "./get/get-session.ts";
 export { getToolCalls, toolCallsOf } from "./get/get-tool-calls.ts";
 export { getThreadMarks, type BranchPrompts, type ThreadMarks } from "./get/thread-marks.ts";
 export { listSessions } from "./list/list-sessions.ts";

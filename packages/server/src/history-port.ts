@@ -13,6 +13,12 @@ export interface HistoryChange {
   readonly change: "created" | "appended" | "rewritten" | "removed";
 }
 
+/** A session by its id. If sessions of several agents have this id, `source` is the agent; undefined: the last active one. */
+export interface HistoryName {
+  readonly id: string;
+  readonly source: string | undefined;
+}
+
 /** Where an adopted session is stored, and in which folder it works. */
 export interface AdoptTo {
   readonly tenant: string;
@@ -30,23 +36,23 @@ export interface HistoryPort {
   /** The folders that the operator configured; empty for the default folders of the server's user. */
   readonly roots: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
-  get(sessionId: string, signal: AbortSignal): Promise<string>;
-  messages(sessionId: string, query: z.output<typeof HistoryMessageQuery>, signal: AbortSignal): Promise<string>;
+  get(session: HistoryName, signal: AbortSignal): Promise<string>;
+  messages(session: HistoryName, query: z.output<typeof HistoryMessageQuery>, signal: AbortSignal): Promise<string>;
   line(
-    sessionId: string,
+    session: HistoryName,
     place: { readonly offset: number; readonly agent_id?: string | undefined },
     signal: AbortSignal,
   ): Promise<Uint8Array>;
   search(query: z.output<typeof HistorySearchQuery>, signal: AbortSignal): Promise<string>;
   usage(query: z.output<typeof HistoryUsageQuery>, signal: AbortSignal): Promise<string>;
-  files(sessionId: string, signal: AbortSignal): Promise<string>;
+  files(session: HistoryName, signal: AbortSignal): Promise<string>;
   file(
-    sessionId: string,
+    session: HistoryName,
     version: { readonly path: string; readonly version: number },
     signal: AbortSignal,
   ): Promise<Uint8Array>;
-  export(sessionId: string, format: "html" | "markdown" | "json", signal: AbortSignal): Promise<Uint8Array>;
-  adopt(sessionId: string, to: AdoptTo): Promise<Session>;
+  export(session: HistoryName, format: "html" | "markdown" | "json", signal: AbortSignal): Promise<Uint8Array>;
+  adopt(session: HistoryName, to: AdoptTo): Promise<Session>;
   /** Calls the listener for each change. Returns a function that ends the watch. */
   watch(listener: (change: HistoryChange) => void): () => void;
 }

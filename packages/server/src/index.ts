@@ -2,7 +2,7 @@ export type { Adoption } from "./dialects/claude/adoption.ts";
 export type { ClaudeGate } from "./dialects/claude/gate.ts";
 export { forgetSessionRecords } from "./delete-session.ts";
 export type { RetentionDays, ServerDeps, WallsState } from "./deps.ts";
-export type { AdoptTo, HistoryChange, HistoryPort } from "./history-port.ts";
+export type { AdoptTo, HistoryChange, HistoryName, HistoryPort } from "./history-port.ts";
 export type { ConsoleFiles } from "./http/console.ts";
 export { type KeyInfo, KeyScope, type Keys, type Principal, TenantName, createKeys } from "./keys.ts";
 export { DEFAULT_LIMITS, type Limits } from "./http/limits.ts";

@@ -1,5 +1,6 @@
 import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
+import type { HistoryKey } from "./history-key.ts";
 import { askSql, inTurn, type SqlAnswer } from "./sql.ts";
 
 export type Session = RouteOutput<"getSession">;
@@ -66,6 +67,10 @@ export interface SessionPageQuery extends SessionFilter {
 /** Makes all requests of the console to a server. No other file of the console knows a route. */
 export function createApi(client: Client) {
   const inSession = (session_id: string) => ({ params: { session_id } });
+  const inHistory = <Query extends object>({ id, source }: HistoryKey, query = {} as Query) => ({
+    ...inSession(id),
+    query: { ...query, ...(source !== undefined && { source }) },
+  });
 
   return {
     health: (signal?: AbortSignal) => client.health({ ...(signal && { signal }) }),
@@ -216,30 +221,26 @@ export function createApi(client: Client) {
 
     historySessions: (query: NonNullable<RouteInput<"listHistorySessions">["query"]>, signal?: AbortSignal) =>
       client.listHistorySessions({ query: { limit: 200, ...query }, ...(signal && { signal }) }),
-    historySession: (id: string) => client.getHistorySession(inSession(id)),
+    historySession: (session: HistoryKey) => client.getHistorySession(inHistory(session)),
     historyMessages: (
-      id: string,
+      session: HistoryKey,
       { agentId, ...place }: { agentId: string | null; before?: number; after?: number; limit?: number },
       signal?: AbortSignal,
     ) =>
       client.listHistoryMessages({
-        ...inSession(id),
-        query: { limit: 150, ...place, ...(agentId !== null && { agent_id: agentId }) },
+        ...inHistory(session, { limit: 150, ...place, ...(agentId !== null && { agent_id: agentId }) }),
         ...(signal && { signal }),
       }),
-    historyLine: async (id: string, offset: number, agentId: string | null) =>
-      blobOf(
-        await client.getHistoryLine({
-          params: { session_id: id, offset },
-          query: agentId === null ? {} : { agent_id: agentId },
-        }),
-      ),
-    historyFiles: async (id: string) => (await client.listHistoryFiles(inSession(id))).data,
-    historyFile: async (id: string, path: string, version: number) =>
-      blobOf(await client.getHistoryFile({ ...inSession(id), query: { path, version } })),
-    exportHistory: async (id: string, format: "html" | "markdown" | "json") =>
-      blobOf(await client.exportHistorySession({ ...inSession(id), query: { format } })),
-    adoptHistory: (id: string) => client.adoptHistorySession(inSession(id)),
+    historyLine: async (session: HistoryKey, offset: number, agentId: string | null) => {
+      const { query } = inHistory(session, agentId === null ? {} : { agent_id: agentId });
+      return blobOf(await client.getHistoryLine({ params: { session_id: session.id, offset }, query }));
+    },
+    historyFiles: async (session: HistoryKey) => (await client.listHistoryFiles(inHistory(session))).data,
+    historyFile: async (session: HistoryKey, path: string, version: number) =>
+      blobOf(await client.getHistoryFile(inHistory(session, { path, version }))),
+    exportHistory: async (session: HistoryKey, format: "html" | "markdown" | "json") =>
+      blobOf(await client.exportHistorySession(inHistory(session, { format }))),
+    adoptHistory: (session: HistoryKey) => client.adoptHistorySession(inHistory(session)),
     searchHistory: (q: string, source: string | undefined, signal?: AbortSignal) =>
       client.searchHistory({
         query: { q, limit: 100, ...(source !== undefined && { source }) },

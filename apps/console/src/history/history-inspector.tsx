@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "wouter";
 import type { HistoryDetails } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { type HistoryKey, historyHref } from "../api/history-key.ts";
 import { historySums } from "./history-sums.ts";
 import { sourceName } from "../sessions/listed-row.ts";
 import { OutlinePanel } from "../session/outline-panel.tsx";
@@ -24,6 +25,7 @@ interface HistoryInspectorProps {
   readonly tab: HistoryTab;
   readonly onTab: (tab: HistoryTab) => void;
   readonly details: HistoryDetails | undefined;
+  readonly session: HistoryKey;
   readonly agentId: string | null;
   readonly panel: PanelProps;
   /** Whether the beginning of the transcript was not read yet, so that totals are incomplete. */
@@ -31,7 +33,7 @@ interface HistoryInspectorProps {
 }
 
 /** Information about a session of another agent, beside its transcript. */
-export function HistoryInspector({ tab, onTab, details, agentId, panel, isPartial }: HistoryInspectorProps) {
+export function HistoryInspector({ tab, onTab, details, session, agentId, panel, isPartial }: HistoryInspectorProps) {
   return (
     <aside className="insp" aria-label="Inspector">
       <TabProvider selectedId={tab} setSelectedId={(id) => id && onTab(id as HistoryTab)}>
@@ -47,7 +49,7 @@ export function HistoryInspector({ tab, onTab, details, agentId, panel, isPartia
           )}
           {tab === "outline" && <OutlinePanel {...panel} />}
           {tab === "tools" && <ToolsPanel {...panel} />}
-          {tab === "files" && <Versions id={panel.sessionId} />}
+          {tab === "files" && <Versions session={session} />}
         </TabPanel>
       </TabProvider>
     </aside>
@@ -107,13 +109,13 @@ function Facts({
                   <Link
                     key={agent}
                     className={agent === agentId ? "strong block cut" : "link block cut"}
-                    href={`/history/${details.id}?agent=${agent}`}
+                    href={historyHref(details, { agent })}
                   >
                     {agent}
                   </Link>
                 ))}
                 {agentId !== null && (
-                  <Link className="link block" href={`/history/${details.id}`}>
+                  <Link className="link block" href={historyHref(details)}>
                     Back to the session
                   </Link>
                 )}
@@ -136,9 +138,13 @@ function showMessage(view: PanelProps["view"], messageId: string, onShow: (seque
 }
 
 /** Files that the session changed. Claude Code keeps a copy of each file before each change. */
-function Versions({ id }: { id: string }) {
+function Versions({ session }: { session: HistoryKey }) {
   const api = useApi();
-  const files = useQuery({ queryKey: ["history", id, "files"], queryFn: () => api.historyFiles(id), retry: false });
+  const files = useQuery({
+    queryKey: ["history", session, "files"],
+    queryFn: () => api.historyFiles(session),
+    retry: false,
+  });
   if (files.data?.length === 0)
     return (
       <Nothing title="No copies of files" state="idle">
@@ -161,7 +167,7 @@ function Versions({ id }: { id: string }) {
               title={is_absent ? "The file did not exist yet" : is_kept ? "Save this copy" : "The copy was deleted"}
               onClick={() =>
                 void api
-                  .historyFile(id, path, version)
+                  .historyFile(session, path, version)
                   .then((blob) => saveFile(`${path.split("/").at(-1) ?? "file"}.v${version}`, blob))
               }
             >

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { type HistoryDetails, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
+import type { HistoryKey } from "../api/history-key.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { BackToSessions } from "../ui/back-to-sessions.tsx";
 import { costWords } from "../ui/amounts.ts";
@@ -13,7 +14,7 @@ import { usePageTitle } from "../ui/use-page-title.ts";
 import { ContinueDialog } from "./continue-dialog.tsx";
 
 interface HistoryTopProps {
-  readonly id: string;
+  readonly session: HistoryKey;
   readonly details: HistoryDetails | undefined;
   readonly withRewound: boolean;
   readonly onRewound: (isShown: boolean) => void;
@@ -28,7 +29,8 @@ const FORMATS = [
 ] as const;
 
 /** The header of a session of another agent: its title, and how to continue it. */
-export function HistoryTop({ id, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
+export function HistoryTop({ session, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
+  const { id } = session;
   const api = useApi();
   const changed = useChanged();
   const [, go] = useLocation();
@@ -45,7 +47,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
   const adopt = async (): Promise<void> => {
     setAdopting(true);
     await attempt(async () => {
-      await api.adoptHistory(id);
+      await api.adoptHistory(session);
       changed();
       go(`/sessions/${id}`);
     });
@@ -110,7 +112,7 @@ export function HistoryTop({ id, details, withRewound, onRewound, onInspector, o
                 void attempt(async () =>
                   saveFile(
                     `session-${id}.${format === "markdown" ? "md" : format}`,
-                    await api.exportHistory(id, format),
+                    await api.exportHistory(session, format),
                   ),
                 )
               }

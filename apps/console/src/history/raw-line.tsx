@@ -2,6 +2,7 @@ import { Dialog, DialogDismiss, DialogHeading } from "@ariakit/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import type { HistoryKey } from "../api/history-key.ts";
 import { CodeBox } from "../text/code-box.tsx";
 import { bytes } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -11,22 +12,22 @@ import { saveFile } from "../ui/save-file.ts";
 const MOST = 200_000;
 
 interface RawLineProps {
-  readonly id: string;
+  readonly session: HistoryKey;
   readonly agentId: string | null;
   readonly offset: number;
   readonly onClose: () => void;
 }
 
 /** One line of a transcript as it is in the file. */
-export function RawLine({ id, agentId, offset, onClose }: RawLineProps) {
+export function RawLine({ session, agentId, offset, onClose }: RawLineProps) {
   const api = useApi();
   const line = useQuery({
-    queryKey: ["history", id, agentId, "line", offset],
-    queryFn: () => api.historyLine(id, offset, agentId),
+    queryKey: ["history", session, agentId, "line", offset],
+    queryFn: () => api.historyLine(session, offset, agentId),
     retry: false,
   });
   const text = useQuery({
-    queryKey: ["history", id, agentId, "text", offset],
+    queryKey: ["history", session, agentId, "text", offset],
     queryFn: async () => pretty(await (line.data as Blob).slice(0, 4_000_000).text(), (line.data as Blob).size),
     enabled: line.data !== undefined,
   });

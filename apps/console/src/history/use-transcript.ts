@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Api, HistoryMessage } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import type { HistoryKey } from "../api/history-key.ts";
 import { serverNow } from "../api/server-clock.ts";
 import { streamInTurns } from "../api/stream-turns.ts";
-import { sourceName } from "../sessions/listed-row.ts";
 import type { SessionView } from "../session/view.ts";
 import { viewOfMessages } from "./history-view.ts";
 
@@ -37,13 +37,14 @@ interface Loaded {
 }
 
 interface TranscriptOptions {
-  readonly id: string;
+  /** Always the same object for the same session. */
+  readonly session: HistoryKey;
   readonly agentId: string | null;
   /** A position in the file that the first page must include. */
   readonly at: number | null;
   readonly withRewound: boolean;
-  /** The agent that made the session. Undefined until the agent is known. */
-  readonly source: string | undefined;
+  /** The name of the agent. Undefined until the agent is known. */
+  readonly agent: string | undefined;
 }
 
 /** If a session has no message for this long, it is over and is read from its beginning. */
@@ -53,7 +54,7 @@ const OVER_MS = 10 * 60_000;
  * Reads a transcript of another agent, and follows the file as it grows. A session that may still run is read from its end. A
  * finished session is read from its beginning. A link to a position is read around this position.
  */
-export function useTranscript({ id, agentId, at, withRewound, source }: TranscriptOptions): Transcript {
+export function useTranscript({ session, agentId, at, withRewound, agent }: TranscriptOptions): Transcript {
   const api = useApi();
   const [loaded, setLoaded] = useState<Loaded>();
   const [error, setError] = useState<unknown>(null);
@@ -66,39 +67,39 @@ export function useTranscript({ id, agentId, at, withRewound, source }: Transcri
     async (signal?: AbortSignal): Promise<void> => {
       const known = latest.current;
       if (!known) return;
-      const page = await api.historyMessages(id, { after: known.after, agentId }, signal);
+      const page = await api.historyMessages(session, { after: known.after, agentId }, signal);
       // A page without messages counts too, so that its lines are not read again.
       if (page.next_after > known.after)
         // The transcript may have been read again from another place during this request.
         setLoaded((was) => (was?.after === known.after ? joined(was, page, "after") : was));
     },
-    [api, id, agentId],
+    [api, session, agentId],
   );
 
   useEffect(() => {
     const stop = new AbortController();
     setLoaded(undefined);
     setError(null);
-    void read(api, { id, agentId, place }, stop.signal).then(setLoaded, (problem: unknown) => {
+    void read(api, { session, agentId, place }, stop.signal).then(setLoaded, (problem: unknown) => {
       if (!stop.signal.aborted) setError(problem);
     });
-    void followFile({ api, id, signal: stop.signal, extend }).catch(() => undefined);
+    void followFile({ api, id: session.id, signal: stop.signal, extend }).catch(() => undefined);
     return () => stop.abort();
-  }, [api, id, agentId, place, extend]);
+  }, [api, session, agentId, place, extend]);
 
   const more = useCallback(async (): Promise<void> => {
     const known = latest.current;
     if (!known || known.before === null || isBusy.current) return;
     isBusy.current = true;
     try {
-      const page = await api.historyMessages(id, { before: known.before, agentId, limit: 300 });
+      const page = await api.historyMessages(session, { before: known.before, agentId, limit: 300 });
       setLoaded((was) => (was?.before === known.before ? joined(was, page, "before") : was));
     } catch {
       // Errors are ignored, because scrolling again retries the request.
     } finally {
       isBusy.current = false;
     }
-  }, [api, id, agentId]);
+  }, [api, session, agentId]);
 
   const later = useCallback(async (): Promise<void> => {
     if (isBusy.current) return;
@@ -108,9 +109,8 @@ export function useTranscript({ id, agentId, at, withRewound, source }: Transcri
     isBusy.current = false;
   }, [extend]);
 
-  const agent = source === undefined ? "The agent" : sourceName(source);
   const view = useMemo(
-    () => viewOfMessages(loaded?.messages ?? [], { withRewound, agent }),
+    () => viewOfMessages(loaded?.messages ?? [], { withRewound, agent: agent ?? "The agent" }),
     [loaded, withRewound, agent],
   );
   return {
@@ -152,14 +152,14 @@ type Place = number | End | null;
 
 async function read(
   api: Api,
-  { id, agentId, place }: { id: string; agentId: string | null; place: Place },
+  { session, agentId, place }: { session: HistoryKey; agentId: string | null; place: Place },
   signal: AbortSignal,
 ): Promise<Loaded> {
-  if (typeof place === "number") return await readAround(api, { id, agentId, at: place }, signal);
-  const last = place === "beginning" ? undefined : await api.historyMessages(id, { agentId }, signal);
+  if (typeof place === "number") return await readAround(api, { session, agentId, at: place }, signal);
+  const last = place === "beginning" ? undefined : await api.historyMessages(session, { agentId }, signal);
   if (last && (place === "end" || isRecent(last))) return { ...loadedOf(last), opensAt: "end" };
   if (last?.next_before === null) return { ...loadedOf(last), opensAt: "beginning" };
-  const first = await api.historyMessages(id, { after: 0, agentId, limit: 200 }, signal);
+  const first = await api.historyMessages(session, { after: 0, agentId, limit: 200 }, signal);
   return { ...loadedOf(first), before: null, opensAt: "beginning" };
 }
 
@@ -180,12 +180,12 @@ function loadedOf(page: Page): Omit<Loaded, "opensAt"> {
 
 async function readAround(
   api: Api,
-  { id, agentId, at }: { id: string; agentId: string | null; at: number },
+  { session, agentId, at }: { session: HistoryKey; agentId: string | null; at: number },
   signal: AbortSignal,
 ): Promise<Loaded> {
   const [before, after] = await Promise.all([
-    at === 0 ? undefined : api.historyMessages(id, { before: at, agentId, limit: 60 }, signal),
-    api.historyMessages(id, { after: at, agentId, limit: 200 }, signal),
+    at === 0 ? undefined : api.historyMessages(session, { before: at, agentId, limit: 60 }, signal),
+    api.historyMessages(session, { after: at, agentId, limit: 200 }, signal),
   ]);
   return {
     ...loadedOf(after),

@@ -33,7 +33,7 @@ export function LastSessions({ sessions, agents, history = [], most = 50 }: Last
   return (
     <ul className="card lastlist">
       {rows.map((row) => (
-        <li key={row.href}>
+        <li key={row.key}>
           <Link href={row.href}>
             {row.state === null ? (
               <span className="st idle" title={row.source}>

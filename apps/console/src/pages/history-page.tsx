@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
-import { type RefObject, useCallback, useRef, useState } from "react";
+import { type RefObject, useCallback, useMemo, useRef, useState } from "react";
 import { useApi } from "../api/context.tsx";
+import type { HistoryKey } from "../api/history-key.ts";
 import { HistoryInspector, type HistoryTab } from "../history/history-inspector.tsx";
 import { HistoryTop } from "../history/history-top.tsx";
 import { RawLine } from "../history/raw-line.tsx";
@@ -9,6 +10,7 @@ import type { CallsOpen } from "../session/call-view.tsx";
 import { Timeline } from "../session/timeline.tsx";
 import { Transcript, type TranscriptHandle, type Visible } from "../session/transcript.tsx";
 import { useVisible } from "../session/use-visible.ts";
+import { sourceName } from "../sessions/listed-row.ts";
 import { UnreadableSession } from "../sessions/unreadable-session.tsx";
 import { plural } from "../ui/amounts.ts";
 import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
@@ -16,12 +18,19 @@ import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useKeys } from "../ui/use-keys.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
+/** The page of the session that the address names. */
+export function HistoryPage({ id }: { id: string }) {
+  const [source] = useQueryValue("source");
+  const session = useMemo(() => ({ id, source: source ?? undefined }), [id, source]);
+  return <SessionOfAgent key={source} session={session} />;
+}
+
 /**
  * One session of another agent, read from the agent's files. The page shows new messages as the files grow. It opens at the end
  * of a session that may still run, and at the beginning of a finished session.
  */
-export function HistoryPage({ id }: { id: string }) {
-  const api = useApi();
+function SessionOfAgent({ session }: { session: HistoryKey }) {
+  const { id } = session;
   const [agentId] = useQueryValue("agent");
   const at = useOffset();
   const [tab, setTab] = useQueryValue("tab");
@@ -32,16 +41,9 @@ export function HistoryPage({ id }: { id: string }) {
   const [allOpen, setAllOpen] = useState<CallsOpen>();
   const [visible, settleVisible] = useVisible();
   const transcript = useRef<TranscriptHandle>(null);
-  const details = useQuery({
-    queryKey: ["history", id],
-    queryFn: () => api.historySession(id),
-    retry: false,
-    staleTime: 10_000,
-    // The first request makes the server count the usage in the background. The page repeats the request until the usage is
-    // known.
-    refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
-  });
-  const read = useTranscript({ id, agentId, at, withRewound, source: details.data?.source });
+  const details = useDetails(session);
+  const agent = details.data && sourceName(details.data.source);
+  const read = useTranscript({ session, agentId, at, withRewound, agent });
   const { view, version } = read;
   const show = useCallback((sequence: number) => {
     transcript.current?.show(sequence);
@@ -63,7 +65,7 @@ export function HistoryPage({ id }: { id: string }) {
   return (
     <>
       <HistoryTop
-        id={id}
+        session={session}
         details={details.data}
         withRewound={withRewound}
         onRewound={setRewound}
@@ -94,15 +96,31 @@ export function HistoryPage({ id }: { id: string }) {
             tab={(tab ?? "session") as HistoryTab}
             onTab={(next) => setTab(next === "session" ? null : next)}
             details={details.data}
+            session={session}
             agentId={agentId}
             panel={panel}
             isPartial={read.hasMore}
           />
         </div>
       </div>
-      {raw !== null && <RawLine id={id} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />}
+      {raw !== null && (
+        <RawLine session={session} agentId={agentId} offset={Number(raw)} onClose={() => setRaw(null)} />
+      )}
     </>
   );
+}
+
+function useDetails(session: HistoryKey) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["history", session],
+    queryFn: () => api.historySession(session),
+    retry: false,
+    staleTime: 10_000,
+    // The first request makes the server count the usage in the background. The page repeats the request until the usage is
+    // known.
+    refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
+  });
 }
 
 /** Returns the position in the file from the URL. */

@@ -13,13 +13,19 @@ interface PromptViewProps {
   readonly onFork: ((messageId: string) => void) | undefined;
 }
 
+/** The address of a message. On the page of another agent's session, it has the agent and the subagent. */
+function linkTo(sequence: number): string {
+  const shown = [...new URLSearchParams(location.search)].filter(([name]) => name === "source" || name === "agent");
+  const query = new URLSearchParams([...shown, ["at", String(sequence)]]);
+  return `${location.origin}${location.pathname}?${query.toString()}`;
+}
+
 const MODES = { queue: null, steer: "steered", interrupt: "interrupted" } as const;
 
 /** A message of a person. */
 export const PromptView = memo(function PromptView({ prompt, sessionId, onFork }: PromptViewProps) {
   const [isRewinding, setRewinding] = useState(false);
   const mode = MODES[prompt.mode];
-  const link = `${location.origin}${location.pathname}?at=${prompt.sequence}`;
   return (
     <div className="you">
       <div className="who">
@@ -40,7 +46,7 @@ export const PromptView = memo(function PromptView({ prompt, sessionId, onFork }
               Rewind to here…
             </button>
           )}
-          <CopyButton text={link} label="Copy a link to this message" />
+          <CopyButton text={linkTo(prompt.sequence)} label="Copy a link to this message" />
         </span>
       </div>
       <ContentView content={prompt.content} />

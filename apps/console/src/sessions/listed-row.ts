@@ -1,11 +1,13 @@
 import type { HistorySession, ListedSession, SessionMatch } from "../api/api.ts";
+import { historyHref } from "../api/history-key.ts";
 import { money, costWords, shortModel } from "../ui/amounts.ts";
 import { lengthOf, shortId, stateOf } from "../ui/session-state.ts";
 import type { State } from "../ui/state.ts";
 
 /** A session of any source as one row of the list. */
 export interface ListedRow {
-  readonly id: string;
+  /** Different for each session. A session of Skein and sessions of other agents may have the same id. */
+  readonly key: string;
   /** The display name of its source. */
   readonly source: string;
   readonly href: string;
@@ -35,7 +37,7 @@ export interface RowNames {
 
 export function rowOfSession(session: ListedSession, { title, agent }: RowNames, now: number): ListedRow {
   return {
-    id: session.id,
+    key: session.id,
     source: sourceName("skein"),
     href: `/sessions/${session.id}`,
     title,
@@ -59,9 +61,9 @@ export function rowOfMatch(match: SessionMatch, row: ListedRow): ListedRow {
 
 export function rowOfHistory(session: HistorySession): ListedRow {
   return {
-    id: session.id,
+    key: `${session.source} ${session.id}`,
     source: sourceName(session.source),
-    href: `/history/${session.id}`,
+    href: historyHref(session),
     title: session.title ?? `A session without a prompt, ${shortId(session.id)}`,
     state: null,
     place: shortPath(session.project_path),

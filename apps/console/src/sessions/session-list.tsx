@@ -96,7 +96,7 @@ export function SessionList({ rows, search, handle, isGrouped, hasSources }: Ses
                   index={index}
                   isChosen={index === chosen}
                   search={search}
-                  excerpt={rows.excerptOf(row.id)}
+                  excerpt={rows.excerptOf(row.key)}
                   hasSources={hasSources}
                 />
               ) : (

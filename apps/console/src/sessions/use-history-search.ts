@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { HistoryMatch } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { historyHref } from "../api/history-key.ts";
 import { shortId } from "../ui/session-state.ts";
 import { type ListedRow, shortPath, sourceName } from "./listed-row.ts";
 
@@ -34,22 +35,28 @@ export function useHistorySearch(
   });
   return useMemo(() => {
     const best = new Map<string, HistoryMatch>();
-    for (const match of (isAsked && found.data?.data) || [])
-      if (!best.has(match.session_id)) best.set(match.session_id, match);
+    for (const match of (isAsked && found.data?.data) || []) if (!best.has(keyOf(match))) best.set(keyOf(match), match);
     return {
       rows: [...best.values()].map(rowOfMatch),
-      excerpts: new Map([...best].map(([id, { match, context }]) => [id, context.join(" ") || match])),
+      excerpts: new Map([...best].map(([key, { match, context }]) => [key, context.join(" ") || match])),
       isSearching: isAsked && found.isFetching,
     };
   }, [found.data, found.isFetching, isAsked]);
 }
 
+function keyOf({ source, session_id }: HistoryMatch): string {
+  return `${source} ${session_id}`;
+}
+
 function rowOfMatch(match: HistoryMatch): FoundRow {
-  const place = match.agent_id === null ? `at=${match.offset}` : `agent=${match.agent_id}&at=${match.offset}`;
+  const session = { id: match.session_id, source: match.source };
   return {
-    id: match.session_id,
+    key: keyOf(match),
     source: sourceName(match.source),
-    href: `/history/${match.session_id}?${place}`,
+    href: historyHref(session, {
+      ...(match.agent_id !== null && { agent: match.agent_id }),
+      at: String(match.offset),
+    }),
     title: match.title ?? `Session ${shortId(match.session_id)}`,
     state: null,
     place: shortPath(match.project_path),

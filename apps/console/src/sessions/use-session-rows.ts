@@ -16,8 +16,8 @@ export interface SessionRows {
   readonly total: number | undefined;
   readonly rowAt: (index: number) => ListedRow | undefined;
   readonly want: (index: number) => void;
-  /** The text around the searched words. */
-  readonly excerptOf: (id: string) => string;
+  /** The text around the searched words, by the key of a row. */
+  readonly excerptOf: (key: string) => string;
   /** How many rows match by their title; the others match by their text. */
   readonly titled: number;
   /** Whether this server shows sessions of other agents. */
@@ -82,7 +82,7 @@ export function useSessionRows({ asked, search, names }: RowsOptions): SessionRo
       return row.from === "one" ? shown(row.item) : rowOfHistory(row.item);
     },
     want: titled.want,
-    excerptOf: (id) => excerpts.get(id) ?? found.excerpts.get(id) ?? "",
+    excerptOf: (key) => excerpts.get(key) ?? found.excerpts.get(key) ?? "",
     hasHistory,
     hasSources:
       withHistory && (history.isLoading || (history.total ?? 0) > 0 || found.rows.length > 0) && isSkeinWanted,

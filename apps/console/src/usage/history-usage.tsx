@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { type HistoryUsageRow, sentenceOf } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { historyHref } from "../api/history-key.ts";
 import { dayBars } from "../charts/day-bars.ts";
 import { StackedBars } from "../charts/stacked-bars.tsx";
 import { visibleLine } from "../text/safe-text.ts";
@@ -30,7 +31,7 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
   const [agent, setAgent] = useQueryValue("agent");
   const { sources, allTime, byDay, models, projects, sessions, blocks, tools } = useHistoryRows(bounds, agent);
   const dearest = (sessions.data ?? []).toSorted(byCost).slice(0, BLOCKS);
-  const titles = useHistoryTitles(dearest.map(({ key }) => key));
+  const titles = useHistoryTitles(dearest);
   if (byDay.isLoading || models.isLoading) return <LoadingRows rows={8} />;
   if (byDay.isError)
     return (
@@ -94,8 +95,10 @@ export function HistoryUsage({ range }: { range: UsageRange }) {
           title="Sessions"
           rows={dearest}
           name={(row) => (
-            <Link className="link" href={`/history/${row.key}`}>
-              {visibleLine(titles.data?.get(row.key) ?? `Session ${shortId(row.key)}`)}
+            <Link className="link" href={historyHref({ id: row.key, source: row.source })}>
+              {visibleLine(titles.data?.get(keyOf(row)) ?? `Session ${shortId(row.key)}`)}
+              {dearest.some((other) => other !== row && other.key === row.key) &&
+                ` · ${visibleLine(sourceName(row.source ?? ""))}`}
             </Link>
           )}
         />
@@ -138,18 +141,26 @@ function useHistoryRows(bounds: UsageRange["bounds"], agent: string | null) {
   };
 }
 
+/** Sessions of two agents may have the same id. */
+function keyOf({ key, source = "" }: HistoryUsageRow): string {
+  return `${source} ${key}`;
+}
+
 /** The titles of some sessions. A session that cannot be read has no title. */
-function useHistoryTitles(ids: readonly string[]) {
+function useHistoryTitles(sessions: readonly HistoryUsageRow[]) {
   const api = useApi();
   return useQuery({
-    queryKey: ["history", "titles", ...ids],
+    queryKey: ["history", "titles", ...sessions.map(keyOf)],
     queryFn: async () =>
       new Map(
         await Promise.all(
-          ids.map(async (id) => [id, (await api.historySession(id).catch(() => undefined))?.title] as const),
+          sessions.map(async (row) => {
+            const found = await api.historySession({ id: row.key, source: row.source }).catch(() => undefined);
+            return [keyOf(row), found?.title] as const;
+          }),
         ),
       ),
-    enabled: ids.length > 0,
+    enabled: sessions.length > 0,
     staleTime: 60_000,
   });
 }
@@ -194,7 +205,7 @@ function Table({ title, rows, name }: TableProps) {
   return (
     <TableSection title={title} heads={<NumberHeads names={["Calls", "Tokens", "Cost"]} />}>
       {rows.slice(0, BLOCKS).map((row) => (
-        <tr key={row.key}>
+        <tr key={keyOf(row)}>
           <td className="t cut">{name(row)}</td>
           <td className="r">{grouped(row.calls)}</td>
           <td className="r">{short(sentTokens(row) + row.output_tokens)}</td>

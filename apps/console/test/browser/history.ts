@@ -123,7 +123,11 @@ export function describeHistory(shared: { readonly world: World }): void {
 
     test("sessions of other agents are in the list too, filtered by source", async ({ expect }) => {
       const { world } = shared;
-      writeCodexSession(join(world.claudeFolder, "../.codex"));
+      writeCodexSession(join(world.claudeFolder, "../.codex"), {
+        id: "0198c0de-0000-7000-8000-0000000000c1",
+        prompt: "Match the colour of the logo",
+        answer: "It is cornflower blue now.",
+      });
       const page = await world.open("/sessions?q=colour+of+the+logo");
       await page.locator(".srow", { hasText: "Match the colour of the logo" }).waitFor();
       await page.getByRole("button", { name: "Source" }).click();
@@ -151,6 +155,41 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.locator(".insp-wrap.is-open").waitFor();
       await page.keyboard.press("Escape");
       await page.locator(".insp-wrap.is-open").waitFor({ state: "detached" });
+      await page.close();
+    });
+
+    test("sessions of two agents with the same id are two rows, and each row opens its own session", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const id = "0198c0de-0000-7000-8000-0000000000c2";
+      writeCodexSession(join(world.claudeFolder, "../.codex"), { id, prompt: "Paint the fence", answer: "Codex did." });
+      const project = join(world.claudeFolder, "projects/-home-ada-brand");
+      mkdirSync(project, { recursive: true });
+      const copied = (number: number, role: "user" | "assistant", text: string): string =>
+        line(number, role, text).replaceAll(LARGE, id);
+      writeFileSync(
+        join(project, `${id}.jsonl`),
+        copied(1, "user", "Paint the fence") + copied(2, "assistant", "Claude Code did."),
+      );
+      const page = await world.open("/sessions?q=Paint+the+fence");
+      for (const [source, said, folder] of [
+        ["Codex", "Codex did.", "/home/ada/brand"],
+        ["Claude Code", "Claude Code did.", "/work/large"],
+      ] as const) {
+        await go(page, "/sessions?q=Paint+the+fence");
+        const row = page.locator(".srow", { has: page.getByRole("cell", { name: source, exact: true }) });
+        await row.getByRole("link", { name: "Paint the fence" }).click();
+        await page.locator(".md", { hasText: said }).waitFor();
+        await page.locator("header .chip", { hasText: source }).waitFor();
+        await page.locator(".insp", { hasText: folder }).waitFor();
+        expect(await page.locator(".md").allInnerTexts()).toEqual(["Paint the fence", said]);
+      }
+      // A search finds each of the two by its own text.
+      await go(page, "/sessions?q=Claude+Code+did");
+      await page.locator(".excerpt", { hasText: "Claude Code did." }).waitFor();
+      await page.locator('a[href*="source=claude-code"]', { hasText: "Paint the fence" }).click();
+      await page.locator(".md", { hasText: "Claude Code did." }).waitFor();
       await page.close();
     });
 
@@ -228,10 +267,15 @@ function line(number: number, type: "user" | "assistant", text: string): string 
   })}\n`;
 }
 
+interface CodexSession {
+  readonly id: string;
+  readonly prompt: string;
+  readonly answer: string;
+}
+
 /** A session as Codex writes it. */
-function writeCodexSession(home: string): void {
+function writeCodexSession(home: string, { id, prompt, answer }: CodexSession): void {
   const folder = join(home, "sessions/2026/11/17");
-  const id = "0198c0de-0000-7000-8000-0000000000c1";
   mkdirSync(folder, { recursive: true });
   const said = (role: "user" | "assistant", text: string) => ({
     type: "response_item",
@@ -243,9 +287,9 @@ function writeCodexSession(home: string): void {
       payload: { id, cwd: "/home/ada/brand", originator: "codex_cli_rs", cli_version: "0.42.0" },
     },
     { type: "turn_context", payload: { cwd: "/home/ada/brand", model: "gpt-5-codex" } },
-    said("user", "Match the colour of the logo"),
-    { type: "event_msg", payload: { type: "user_message", message: "Match the colour of the logo", kind: "plain" } },
-    said("assistant", "It is cornflower blue now."),
+    said("user", prompt),
+    { type: "event_msg", payload: { type: "user_message", message: prompt, kind: "plain" } },
+    said("assistant", answer),
   ];
   const text = lines.map((line, at) =>
     JSON.stringify({ timestamp: new Date(Date.UTC(2026, 10, 17, 9, 0, at)).toISOString(), ...line }),

@@ -133,14 +133,14 @@ function searchTool(config: () => Promise<LibraryConfig>) {
 }
 
 function outlineTool(config: () => Promise<LibraryConfig>) {
-  const input = z.object({ session });
+  const input = z.object({ session, source });
   return {
     name: "history_outline",
     description:
       "What happened in one session: each prompt a person typed with the line it is on, the tools that were used after it, and how it ended. Read parts of it with history_read.",
     input,
-    async call({ session: id }: z.infer<typeof input>): Promise<string> {
-      const found = await getSession(id, await config());
+    async call({ session: id, source: agent }: z.infer<typeof input>): Promise<string> {
+      const found = await getSession(id, { ...(await config()), ...filters(agent) });
       const lines = [head(found), ""];
       let tools = new Map<string, number>();
       const flush = (): void => {
@@ -173,6 +173,7 @@ function outlineTool(config: () => Promise<LibraryConfig>) {
 function readTool(config: () => Promise<LibraryConfig>) {
   const input = z.object({
     session: z.string().min(4).max(100).describe("A session's id or its beginning, or agent-<id> for a subagent"),
+    source,
     fromLine: z.int().min(1).default(1).describe("Begin at this line of the file"),
     messages: z.int().min(1).max(200).default(40).describe("The largest number of messages"),
     full: z.boolean().default(false).describe("Whole inputs and results instead of their beginnings"),
@@ -185,8 +186,9 @@ function readTool(config: () => Promise<LibraryConfig>) {
     name: "history_read",
     description: "Reads a part of a session as text: prompts, answers, tool calls with their results.",
     input,
-    async call({ session: id, fromLine, messages, full, original }: z.infer<typeof input>): Promise<string> {
-      const options = await config();
+    async call(asked: z.infer<typeof input>): Promise<string> {
+      const { session: id, source: agent, fromLine, messages, full, original } = asked;
+      const options = { ...(await config()), ...filters(agent) };
       if (original) return await originalText({ session: id, line: String(fromLine), library: options });
       const isAgent = id.startsWith("agent-");
       const found = isAgent ? { ...(await getAgentSession(id, options)), agents: [] } : await getSession(id, options);

@@ -118,6 +118,30 @@ test("a list with --source ends with a command that shows its first session", as
   expect((await world.run("show", "0", "--root", codex)).out).toContain(first);
 });
 
+test("if two agents have a session with the same id, a note says which one is shown and how to show the other", async () => {
+  const world = createWorld();
+  const codex = join(world.folder, "codex");
+  mkdirSync(join(codex, "sessions/2026/08/22"), { recursive: true });
+  writeFileSync(
+    join(codex, "sessions/2026/08/22", `rollout-2026-08-22T10-00-00-${first}.jsonl`),
+    `${JSON.stringify({
+      timestamp: "2026-08-22T10:00:00.000Z",
+      type: "response_item",
+      payload: { type: "message", role: "user", content: [{ type: "input_text", text: "ask Codex" }] },
+    })}\n`,
+  );
+  const note = `2 agents have a session with this id. This is the session of Claude Code, which was active last. For another: --source codex\n`;
+  for (const command of ["show", "export"]) {
+    const newest = await world.run(command, first.slice(0, 8), "--root", codex);
+    expect([command, newest.err]).toEqual([command, note]);
+    expect(newest.out).not.toContain("ask Codex");
+    const chosen = await world.run(command, first, "--root", codex, "--source", "codex");
+    expect([command, chosen.err]).toEqual([command, ""]);
+    expect(chosen.out).toContain("ask Codex");
+  }
+  expect((await world.run("show", first)).err).toBe("");
+});
+
 test("the error for an ambiguous id lists at most five sessions with their titles", async () => {
   const world = createWorld();
   for (const n of [1, 2, 3, 4, 5, 6])

@@ -90,6 +90,8 @@ test("each session is shown with its agent; the model and the person can each se
   expect(found).toContain(" · Codex · ");
   expect(found).not.toContain(first);
   expect((await call(both, "history_outline", { session: id })).text).toContain("Codex, /srv/demo");
+  for (const tool of ["history_outline", "history_read"])
+    await expect(call(both, tool, { session: id, source: "claude-code" })).rejects.toThrow("There is no such session");
   const only = await connected(world, {}, [...codex, "--source", "codex"]);
   const listed = (await call(only, "history_sessions", {})).text;
   expect([listed.includes(id), listed.includes(first)]).toEqual([true, false]);

@@ -8,6 +8,8 @@ import { withStore } from "../facets/with-store.ts";
 import { orderSessions, readDetails, summarise, summaryOf, withLines, type SessionOrder } from "../list/sessions.ts";
 import type { Message, Session, SessionSummary } from "../model/types.ts";
 import { isCompactBoundary, thread } from "../sources/claude-code/transcript/thread.ts";
+import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
+import type { SourceName } from "../sources/port/source.ts";
 import { firstPromptOf } from "../sources/claude-code/agents/agent-prompt.ts";
 import { readTranscript } from "../sources/claude-code/transcript/read-transcript.ts";
 
@@ -32,6 +34,19 @@ export async function getSummary(idOrIndex: number | string, config: LibraryConf
     if (!summary) throw unreadable(file);
     return summary;
   });
+}
+
+/**
+ * The agents that have the session with this id or beginning of an id. With several agents, an id means the session that
+ * was active last. Empty if several ids begin like this, because then the id means no session.
+ */
+export function agentsWithSession(id: string, config: LibraryConfig = {}): readonly SourceName[] {
+  const wanted = id.trim().toLowerCase();
+  const files = discoverUnread(config).files.filter(({ kind }) => kind === "session");
+  const exact = files.filter((file) => file.sessionId?.toLowerCase() === wanted);
+  const found = exact.length > 0 ? exact : files.filter((file) => file.sessionId?.toLowerCase().startsWith(wanted));
+  const ids = new Set(found.map(({ sessionId }) => sessionId?.toLowerCase()));
+  return ids.size === 1 ? [...new Set(found.map(({ root }) => sourceOfRoot(root)))] : [];
 }
 
 export interface FoundSession {

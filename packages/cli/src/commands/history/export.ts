@@ -23,6 +23,7 @@ import { count, counted } from "../../terminal/counts.ts";
 import { size } from "../../terminal/times.ts";
 import { table } from "../../terminal/table.ts";
 import { createPrivateFile } from "../../terminal/private-file.ts";
+import { noteSameId } from "./same-id.ts";
 import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
@@ -71,6 +72,7 @@ export const exportCommand = historyCommand({
     if (format === "jsonl" && values["active-only"])
       throw new UsageError("--format jsonl writes every line: leave out --active-only.");
     if (values.output !== undefined) refuseDataFolder(values.output, library);
+    for (const word of words) await noteSameId(sessionWord(word), library, screen);
     const { force } = values;
     if (values.all) {
       if (words.length > 0) throw new UsageError("--all exports every session: leave out the ids, or --all.");

@@ -10,6 +10,7 @@ import { agentTitles, speakerOf } from "@skein/history/sources";
 import { historyCommand } from "./command.ts";
 import { EXIT, UsageError } from "../../terminal/exit-codes.ts";
 import { OUTPUT_OPTIONS } from "../../terminal/shared-options.ts";
+import { noteSameId } from "./same-id.ts";
 import { SESSION_OPTIONS, sessionWord } from "./options.ts";
 import { showOriginal } from "./original.ts";
 import type { StyledScreen } from "../../terminal/styled-screen.ts";
@@ -52,6 +53,7 @@ export const show = historyCommand({
   async run({ screen, values, words, library }) {
     const [word] = words;
     const config = { ...library, activeOnly: !values.all };
+    if (word !== undefined) await noteSameId(sessionWord(word), library, screen);
     const { original: line } = values;
     if (line !== undefined) {
       if (values.output !== undefined) throw new UsageError("--output writes a whole session: leave out --original.");

@@ -11,6 +11,7 @@ import {
   HistorySearchQuery,
   HistoryUsageQuery,
   HistoryUsageRow,
+  OfAgent,
 } from "./history-shapes.ts";
 import type { Route } from "./route.ts";
 import { ApiSession } from "./session-shapes.ts";
@@ -37,6 +38,7 @@ export const historyRoutes = {
     scope: "read",
     summary: "Get a session of Claude Code with its branches",
     params: inHistory,
+    query: OfAgent,
     status: 200,
     response: HistoryDetails,
   },
@@ -56,7 +58,7 @@ export const historyRoutes = {
     scope: "read",
     summary: "Get one line of a transcript, unchanged",
     params: inHistory.extend({ offset: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER) }),
-    query: z.strictObject({ agent_id: HistoryMessageQuery.shape.agent_id }),
+    query: OfAgent.extend({ agent_id: HistoryMessageQuery.shape.agent_id }),
     status: 200,
     produces: ["application/octet-stream"],
   },
@@ -85,6 +87,7 @@ export const historyRoutes = {
     scope: "read",
     summary: "List the files that a session changed, with a copy from before each change",
     params: inHistory,
+    query: OfAgent,
     status: 200,
     response: z.object({ data: z.array(HistoryFile) }),
   },
@@ -94,7 +97,7 @@ export const historyRoutes = {
     scope: "read",
     summary: "Get a file as it was before a change",
     params: inHistory,
-    query: z.strictObject({
+    query: OfAgent.extend({
       path: z.string().min(1).max(4000),
       version: z.coerce.number().int().nonnegative().max(1_000_000),
     }),
@@ -107,7 +110,7 @@ export const historyRoutes = {
     scope: "read",
     summary: "Export a session of Claude Code as a page, Markdown or JSON",
     params: inHistory,
-    query: z.strictObject({ format: z.enum(["html", "markdown", "json"]).default("html") }),
+    query: OfAgent.extend({ format: z.enum(["html", "markdown", "json"]).default("html") }),
     status: 200,
     produces: ["application/octet-stream"],
   },
@@ -117,6 +120,7 @@ export const historyRoutes = {
     scope: "admin",
     summary: "Adopt a session of Claude Code. The new session has the same content and id",
     params: inHistory,
+    query: OfAgent,
     status: 201,
     response: ApiSession,
   },

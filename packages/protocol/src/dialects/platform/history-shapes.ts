@@ -119,7 +119,13 @@ export const HistoryMessage = z.object({
 });
 export type HistoryMessage = z.infer<typeof HistoryMessage>;
 
-export const HistoryMessageQuery = z.strictObject({
+/**
+ * The agent of a session. Sessions of two agents may have the same id; without `source`, the one that was active last is
+ * meant.
+ */
+export const OfAgent = z.strictObject({ source: Source.optional() });
+
+export const HistoryMessageQuery = OfAgent.extend({
   limit: z.coerce.number().int().min(1).max(500).optional(),
   /** Returns messages before this position. Without `before` and `after`, returns the last messages. */
   before: z.coerce.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
@@ -200,6 +206,8 @@ export const HistoryUsageRow = z.object({
   calls: Count,
   cost_micros: Count,
   unpriced_calls: Count,
+  /** The agent of a session. */
+  source: z.string().optional(),
   /** The end of a block of five hours. `is_gap` is true if the block had no activity. */
   ends_at: Instant.optional(),
   is_gap: z.boolean().optional(),

@@ -1,6 +1,6 @@
 import { KnownError } from "@skein/protocol";
 import type { Handlers, RequestContext } from "../../request-context.ts";
-import type { HistoryChange, HistoryPort } from "../../history-port.ts";
+import type { HistoryChange, HistoryName, HistoryPort } from "../../history-port.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { savedFile } from "../../http/saved-file.ts";
 import { OPERATOR, type Principal, allows } from "../../keys.ts";
@@ -22,44 +22,46 @@ export function historyRefusal(history: HistoryPort | undefined, principal: Prin
 /** Routes for the sessions in Claude Code's files. */
 export const historyHandlers = {
   listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
-  async getHistorySession({ params: { session_id } }, call) {
-    const text = await historyWith(call).get(session_id, goneOf(call));
-    const isAdopted = await call.sessions.get(session_id).then(
+  async getHistorySession(input, call) {
+    const text = await historyWith(call).get(nameIn(input), goneOf(call));
+    const isAdopted = await call.sessions.get(input.params.session_id).then(
       () => true,
       () => false,
     );
     // The reader returns JSON text without `is_adopted`, because only the store knows whether the session was adopted.
     return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
   },
-  listHistoryMessages: async ({ params, query }, call) => ({
-    checked: await historyWith(call).messages(params.session_id, query, goneOf(call)),
+  listHistoryMessages: async (input, call) => ({
+    checked: await historyWith(call).messages(nameIn(input), input.query, goneOf(call)),
   }),
-  async getHistoryLine({ params: { session_id, offset }, query }, call) {
-    const line = await historyWith(call).line(session_id, { offset, ...query }, goneOf(call));
+  async getHistoryLine(input, call) {
+    const { offset } = input.params;
+    const line = await historyWith(call).line(nameIn(input), { offset, ...input.query }, goneOf(call));
     return savedFile(line, `line-${offset}.json`);
   },
   searchHistory: async ({ query }, call) => ({ checked: await historyOf(call).search(query, goneOf(call)) }),
   getHistoryUsage: async ({ query }, call) => ({ checked: await historyOf(call).usage(query, goneOf(call)) }),
-  listHistoryFiles: async ({ params }, call) => ({
-    checked: await historyWith(call).files(params.session_id, goneOf(call)),
+  listHistoryFiles: async (input, call) => ({
+    checked: await historyWith(call).files(nameIn(input), goneOf(call)),
   }),
-  async getHistoryFile({ params, query }, call) {
-    const name = query.path.toWellFormed().split(/[\\/]/).at(-1) ?? "";
-    return savedFile(await historyWith(call).file(params.session_id, query, goneOf(call)), name);
+  async getHistoryFile(input, call) {
+    const name = input.query.path.toWellFormed().split(/[\\/]/).at(-1) ?? "";
+    return savedFile(await historyWith(call).file(nameIn(input), input.query, goneOf(call)), name);
   },
-  async exportHistorySession({ params: { session_id }, query: { format } }, call) {
+  async exportHistorySession(input, call) {
+    const { format } = input.query;
     const ending = { html: "html", markdown: "md", json: "json" }[format];
     return savedFile(
-      await historyWith(call).export(session_id, format, goneOf(call)),
-      `session-${session_id.slice(0, 36)}.${ending}`,
+      await historyWith(call).export(nameIn(input), format, goneOf(call)),
+      `session-${input.params.session_id.slice(0, 36)}.${ending}`,
     );
   },
-  async adoptHistorySession({ params: { session_id } }, call) {
+  async adoptHistorySession(input, call) {
     const history = historyWith(call);
     call.shared.meter.session(call.principal.keyId);
     await storeClaudeAgent(call);
     const { tenant } = call.principal;
-    return { checked: sessionText(await history.adopt(session_id, { tenant, folderFor: folderFor(call) })) };
+    return { checked: sessionText(await history.adopt(nameIn(input), { tenant, folderFor: folderFor(call) })) };
   },
   async streamHistory(_, call) {
     const history = historyOf(call);
@@ -99,6 +101,15 @@ function historyOf({ shared, principal }: RequestContext): HistoryPort {
   const refusal = historyRefusal(history, principal);
   if (!history || refusal !== null) throw new ApiError("forbidden", refusal ?? "");
   return history;
+}
+
+interface NamedInput {
+  readonly params: { readonly session_id: string };
+  readonly query: { readonly source?: string | undefined };
+}
+
+function nameIn({ params, query }: NamedInput): HistoryName {
+  return { id: params.session_id, source: query.source };
 }
 
 /** Returns the history port for one session. For a caller who may not read the history, the session does not exist. */

@@ -259,6 +259,53 @@ test("`source` limits lists, searches and counts to one agent, and the error for
   }
 });
 
+test("with `source`, every request reads the session of this agent, also if a session of another agent has the same id", async () => {
+  const { root, transcript } = claudeFolder();
+  const agents = join(import.meta.dirname, "../../../../history/test/fixtures/agents");
+  const codex = join(folder(), "codex");
+  cpSync(join(agents, "codex"), codex, { recursive: true });
+  const id = "0198c0de-0000-7000-8000-00000000000d";
+  writeFileSync(
+    transcript.replace(SESSION, id),
+    [
+      line(id, 1, "user", { role: "user", content: "List the marmalade" }),
+      line(id, 2, "assistant", answer("msg_3", [{ type: "text", text: "None is left." }])),
+    ].join(""),
+  );
+  const { url, key } = await testServer({ history: { roots: [root, codex], keys: [] } });
+  const client = createClient({ url, apiKey: key });
+  const params = { session_id: id };
+  // A list by cost is answered only after all usage has been counted.
+  const { data } = await client.listHistorySessions({ query: { sort: "cost" } });
+  const listed = data.filter((one) => one.id === id);
+  expect(listed.map(({ source }) => source).toSorted()).toEqual(["claude-code", "codex"]);
+  for (const { source, title, project_path, cost_micros, usage, size_bytes } of listed) {
+    const query = { source };
+    const one = await client.getHistorySession({ params, query });
+    expect(one).toMatchObject({ source, title, project_path, cost_micros, usage, size_bytes });
+    expect(one.resume.command).toContain(source === "codex" ? "codex resume" : "claude --resume");
+    const page = await client.listHistoryMessages({ params, query });
+    expect([source, page.size_bytes]).toEqual([source, size_bytes]);
+    const prompt = page.data.find((message) => message.prompt !== null);
+    expect(prompt?.prompt).toBe(source === "codex" ? "List files" : "List the marmalade");
+    const textOf = (bytes: unknown): string => new TextDecoder().decode(bytes as ArrayBuffer);
+    const raw = await client.getHistoryLine({ params: { ...params, offset: prompt?.offset ?? 0 }, query });
+    expect(textOf(raw)).toContain(prompt?.prompt);
+    const exported = await client.exportHistorySession({ params, query: { ...query, format: "markdown" } });
+    expect(textOf(exported)).toContain(prompt?.prompt);
+  }
+  const [mine, other] = listed;
+  expect(mine?.usage).not.toEqual(other?.usage);
+  const rows = (await client.getHistoryUsage({ query: { group_by: "session" } })).data;
+  const costOf = (source: string) => rows.find((row) => row.key === id && row.source === source)?.cost_micros;
+  expect(listed.map(({ source }) => costOf(source))).toEqual(listed.map(({ cost_micros }) => cost_micros));
+  await expect(client.getHistorySession({ params, query: { source: "gemini" } })).rejects.toMatchObject({
+    status: 404,
+  });
+  const adopted = await client.adoptHistorySession({ params, query: { source: "claude-code" } });
+  expect(adopted).toMatchObject({ id, title: "List the marmalade" });
+});
+
 test("the pages of a long transcript have every message once, a very long text is cut, and the full line of this text can be read", async () => {
   const { root } = claudeFolder();
   const { url, key } = await testServer({ history: { roots: [root], keys: [] } });

@@ -6,6 +6,7 @@ import { KnownError } from "@skein/protocol";
 import type { HistoryPort } from "@skein/server";
 import { followAgents } from "./follow-agents.ts";
 import { createReaderThread } from "./reader-thread.ts";
+import { ofSource } from "./source-filter.ts";
 
 export interface HistoryOptions {
   readonly store: Store;
@@ -34,16 +35,16 @@ export function createHistory({
     keys,
     roots: roots ?? [],
     list: (query, signal) => text("list", [query], signal),
-    get: (id, signal) => text("get", [id], signal),
-    messages: (id, query, signal) => text("messages", [id, query], signal),
-    line: (id, place, signal) => bytes("line", [id, place], signal),
+    get: (session, signal) => text("get", [session], signal),
+    messages: (session, query, signal) => text("messages", [session, query], signal),
+    line: (session, place, signal) => bytes("line", [session, place], signal),
     search: (query, signal) => text("search", [query], signal),
     usage: (query, signal) => text("usage", [query], signal),
-    files: (id, signal) => text("files", [id], signal),
-    file: (id, version, signal) => bytes("file", [id, version], signal),
-    export: (id, format, signal) => bytes("export", [id, format], signal),
-    async adopt(sessionId, { tenant, folderFor }) {
-      const config = await library.refresh();
+    files: (session, signal) => text("files", [session], signal),
+    file: (session, version, signal) => bytes("file", [session, version], signal),
+    export: (session, format, signal) => bytes("export", [session, format], signal),
+    async adopt({ id: sessionId, source }, { tenant, folderFor }) {
+      const config = { ...(await library.refresh()), ...ofSource(source) };
       const { data } = await listSessions({ ...config, limit: Infinity }).catch((error: unknown) => {
         if (isDataNotFoundError(error)) return { data: [] };
         throw error;

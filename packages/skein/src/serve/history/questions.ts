@@ -22,6 +22,7 @@ import {
   KnownError,
 } from "@skein/protocol";
 import { resumeCommand } from "@skein/history/sources";
+import type { HistoryName } from "@skein/server";
 import type { z } from "zod";
 import { historyMessage } from "./history-message.ts";
 import type { Method } from "./messages.ts";
@@ -45,12 +46,18 @@ type Questions = {
 export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
-  const costOf = ({ id }: SessionSummary): number => usage.ofSession(id)?.cost_micros ?? 0;
+  const costOf = (summary: SessionSummary): number => usage.ofSession(summary)?.cost_micros ?? 0;
   const orders: Readonly<Record<NonNullable<z.output<typeof HistoryQuery>["sort"]>, Order>> = {
     activity: (one, other) => other.lastActivityAt.getTime() - one.lastActivityAt.getTime(),
     created: (one, other) => other.timestamp.getTime() - one.timestamp.getTime(),
     cost: (one, other) => costOf(other) - costOf(one),
     title: byTitle,
+  };
+
+  /** The id of a session, and the configuration in which only this session has it. */
+  const named = (session: unknown, signal: AbortSignal) => {
+    const { id, source } = session as HistoryName;
+    return { id, library: { ...config, signal, ...ofSource(source) } };
   };
 
   return {
@@ -79,17 +86,18 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
       const { total } = found.pagination;
       const next = skipped + found.data.length;
       return JSON.stringify({
-        data: found.data.map((summary) => sessionOf(summary, usage.ofSession(summary.id))),
+        data: found.data.map((summary) => sessionOf(summary, usage.ofSession(summary))),
         next_cursor: next < total && found.data.length > 0 ? Buffer.from(`o${next}`).toString("base64url") : null,
         total,
       });
     },
-    async get([id], signal) {
-      const summary = await one(String(id), { ...config, signal });
+    async get([session], signal) {
+      const { id, library } = named(session, signal);
+      const summary = await one(id, library);
       const found = await marks(summary);
       const { projectPath } = summary;
       return JSON.stringify({
-        ...sessionOf(summary, usage.ofSession(summary.id)),
+        ...sessionOf(summary, usage.ofSession(summary)),
         branches:
           found?.branches.map(({ atUuid, ways }) => ({
             at: atUuid,
@@ -102,17 +110,17 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
         resume: { directory: projectPath, command: resumeCommand(summary.source, summary.id) },
       });
     },
-    async messages([id, query], signal) {
+    async messages([session, query], signal) {
+      const { id, library } = named(session, signal);
       const { limit = 100, before, after, agent_id } = query as z.output<typeof HistoryMessageQuery>;
-      const page = await getMessagePage(String(id), {
-        ...config,
-        signal,
+      const page = await getMessagePage(id, {
+        ...library,
         limit,
         ...(before !== undefined && { before }),
         ...(after !== undefined && { from: after }),
         ...(agent_id !== undefined && { agentId: agent_id }),
       });
-      const found = agent_id === undefined ? await marks(await one(String(id), { ...config, signal })) : undefined;
+      const found = agent_id === undefined ? await marks(await one(id, library)) : undefined;
       return JSON.stringify({
         data: page.messages.map((message) => historyMessage(message, found)),
         next_before: page.start > 0 ? page.start : null,
@@ -121,11 +129,11 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
         damaged: page.damage.length,
       });
     },
-    async line([id, place], signal) {
+    async line([session, place], signal) {
+      const { id, library } = named(session, signal);
       const { offset, agent_id } = place as { offset: number; agent_id?: string };
-      const line = await readLineAt(String(id), {
-        ...config,
-        signal,
+      const line = await readLineAt(id, {
+        ...library,
         offset,
         maxBytes: LARGEST_ANSWER,
         ...(agent_id !== undefined && { agentId: agent_id }),
@@ -169,8 +177,9 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
       });
     },
     usage: ([query], signal) => usage.rows(query as z.output<typeof HistoryUsageQuery>, signal),
-    async files([id]) {
-      const { files } = await getFileHistory(String(id), config);
+    async files([session], signal) {
+      const { id, library } = named(session, signal);
+      const { files } = await getFileHistory(id, library);
       return JSON.stringify({
         data: files.map(({ path, versions }) => ({
           path,
@@ -184,9 +193,10 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
         })),
       });
     },
-    async file([id, wanted]) {
+    async file([session, wanted], signal) {
+      const { id, library } = named(session, signal);
       const { path, version } = wanted as { path: string; version: number };
-      const { files } = await getFileHistory(String(id), config);
+      const { files } = await getFileHistory(id, library);
       const entry = files.find((file) => file.path === path);
       const copy = entry?.versions.find((one) => one.version === version && one.backupPath !== null)?.backupPath;
       if (copy === undefined || copy === null)
@@ -194,9 +204,10 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
       tooLarge(statSync(copy).size, LARGEST_ANSWER);
       return readFileSync(copy);
     },
-    async export([id, format], signal) {
-      tooLarge((await one(String(id), { ...config, signal })).sizeBytes, LARGEST_EXPORT);
-      const text = await exportSession(String(id), format as "html" | "markdown" | "json", { ...config, signal });
+    async export([session, format], signal) {
+      const { id, library } = named(session, signal);
+      tooLarge((await one(id, library)).sizeBytes, LARGEST_EXPORT);
+      const text = await exportSession(id, format as "html" | "markdown" | "json", library);
       return Buffer.from(text);
     },
   };
@@ -272,10 +283,10 @@ function sessionOf(summary: SessionSummary, counted: CountedSession | null): His
 /** Determines the branches of transcripts, and caches them until the file changes. */
 function createMarks(config: LibraryConfig): (summary: SessionSummary) => Promise<ThreadMarks | undefined> {
   const known = new Map<string, { readonly size: number; readonly marks: ThreadMarks | undefined }>();
-  return async ({ id, path, sizeBytes }) => {
+  return async ({ id, source, path, sizeBytes }) => {
     const remembered = known.get(path);
     if (remembered?.size === sizeBytes) return remembered.marks;
-    const found = await getThreadMarks(id, { ...config, maxBytes: WHOLE_BYTES });
+    const found = await getThreadMarks(id, { ...config, sources: [source], maxBytes: WHOLE_BYTES });
     known.delete(path);
     known.set(path, { size: sizeBytes, marks: found });
     const [oldest] = known.keys();

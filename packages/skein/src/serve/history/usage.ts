@@ -1,4 +1,11 @@
-import { type LibraryConfig, type UsageReport, type UsageTotals, getToolUsage, getUsage } from "@skein/history";
+import {
+  type LibraryConfig,
+  type SessionSummary,
+  type UsageReport,
+  type UsageTotals,
+  getToolUsage,
+  getUsage,
+} from "@skein/history";
 import { checkedTimeZone } from "@skein/core";
 import type { HistorySessionUsage, HistoryUsageQuery, HistoryUsageRow } from "@skein/protocol";
 import type { z } from "zod";
@@ -13,7 +20,7 @@ export interface Usage {
    * Returns the last known usage of a session, or null until the first count has ended. Starts a new count if the last
    * count is old.
    */
-  ofSession(sessionId: string): CountedSession | null;
+  ofSession(session: Pick<SessionSummary, "id" | "source">): CountedSession | null;
   /** Waits until usage has been counted once. */
   counted(): Promise<void>;
 }
@@ -51,18 +58,18 @@ export function createUsage(config: LibraryConfig): Usage {
     if (performance.now() - countedAt < COUNT_AGAIN_MS) return;
     countedAt = performance.now();
     counting = getUsage({ ...config, timeZone: "UTC" })
-      .then(({ bySession }) => (sessions = new Map(bySession.map((one) => [one.sessionId, one]))))
+      .then(({ bySession }) => (sessions = new Map(bySession.map((one) => [keyOf(one.source, one.sessionId), one]))))
       // If this fails, the list is shown without usage.
       .catch(() => undefined);
   }
 
   return {
-    ofSession(sessionId) {
+    ofSession({ id, source }) {
       countSoon();
       if (!sessions) return null;
-      const found = sessions.get(sessionId);
+      const found = sessions.get(keyOf(source, id));
       if (!found) return NOTHING_USED;
-      const { key: _key, cost_micros: _cost, ...counts } = row(sessionId, found);
+      const { key: _key, cost_micros: _cost, ...counts } = row(id, found);
       return { cost_micros: costIn(found), usage: { ...counts, models: [...found.models] } };
     },
     async counted() {
@@ -85,6 +92,11 @@ export function createUsage(config: LibraryConfig): Usage {
   };
 }
 
+/** Sessions of two agents may have the same id. */
+function keyOf(source: string, sessionId: string): string {
+  return `${source} ${sessionId}`;
+}
+
 function costIn({ costMicros, unpricedCalls }: UsageTotals): number | null {
   return costMicros === 0 && unpricedCalls > 0 ? null : costMicros;
 }
@@ -102,7 +114,7 @@ function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): re
     case "project":
       return report.byProject.map((one) => row(one.projectPath, one));
     case "session":
-      return report.bySession.map((one) => row(one.sessionId, one));
+      return report.bySession.map((one) => ({ ...row(one.sessionId, one), source: one.source }));
     case "source":
       return report.bySource.map((one) => row(one.source, one));
     case "block":
@@ -114,7 +126,7 @@ function rowsOf(report: UsageReport, by: Exclude<Query["group_by"], "tool">): re
   }
 }
 
-function row(key: string, totals: UsageTotals): Omit<HistoryUsageRow, "ends_at" | "is_gap" | "failed"> {
+function row(key: string, totals: UsageTotals): Omit<HistoryUsageRow, "source" | "ends_at" | "is_gap" | "failed"> {
   return {
     key,
     input_tokens: totals.inputTokens,
