@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { HELP as AGAINST_HELP, runAgainst } from "./compare/against.ts";
 
 interface Bench {
-  /** What the benchmark measures, as one line of the list. */
+  /** What the benchmark measures, in one line. */
   readonly summary: string;
   /** Returns whether every goal was met. */
   run(args: readonly string[]): Promise<boolean>;

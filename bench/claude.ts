@@ -1,4 +1,4 @@
-/** `npm run bench -- claude`: the cost of Claude Code behind the API, compared with the bare Claude Agent SDK. */
+/** `npm run bench -- claude`: compares the cost of Claude Code over the API with the Claude Agent SDK alone. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ Examples:
 
 const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
-/** An answer of five minutes, long enough to be measured. */
+/** A prompt with an answer of five minutes, so that the answer lasts longer than the measurement. */
 const LONG = `Speak. ${script([{ text: "Word. ".repeat(1500), chunk: 6, chunkDelayMs: 200 }])}`;
 /** A prompt that keeps a session busy without output, so that the measured memory does not grow with time. */
 const THINKING = `Think. ${script([{ text: "Later.", delayMs: 600_000 }])}`;
@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     mkdirSync(path);
     return path;
   };
-  // Uses compiled files, as published: stripping types would cost the server 20 MB of memory.
+  // Uses compiled files like a published package. To strip types would cost the server 20 MB of memory.
   process.env["NODE_COMPILE_CACHE"] ??= folder();
   const bench: Bench = { folder, apiUrl: simulator.url, quick: values.quick };
   const parts: Record<(typeof PARTS)[number], (bench: Bench) => Promise<readonly Result[]>> = {
@@ -87,8 +87,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
 }
 
 /**
- * Measures the time from the request to the first event of a new session, with a new process and with a process that
- * the server started in advance.
+ * Measures the time from the request to the first event of a new session. The process is new, or the server has started
+ * it in advance.
  */
 async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
@@ -109,9 +109,10 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
     const session = bareSession(folder(), apiUrl);
     const { first } = await session.turn(HELLO);
     session.close();
-    // Waits until the process has ended, because its end takes processor time too.
+    // The end of the process takes processor time, which must not affect the measurement.
     while (claudes(process.pid).length > claudes(server.pid).length) await sleep(100);
-    // The options are new, so the first session needs a new process. The second one finds a process started in advance.
+    // The options are new, so the first session needs a new process. The second session gets a process that was started
+    // in advance.
     const [mine, again] = [await ours({ max_turns: 100 + pair + 1 }), await ours({ max_turns: 100 + pair + 1 })];
     if (pair < 0) continue;
     bare.push(first);
@@ -134,7 +135,7 @@ async function firstEvents({ folder, apiUrl, quick }: Bench): Promise<readonly R
   ];
 }
 
-/** Sends a prompt to a session whose process is already running. */
+/** Measures prompts to sessions whose processes are already running. */
 async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const session = bareSession(folder(), apiUrl);
@@ -168,14 +169,15 @@ async function warmTurns({ folder, apiUrl, quick }: Bench): Promise<readonly Res
   ];
 }
 
-/** Sessions that all work at the same time. */
+/** Measures the memory of sessions that work at the same time. */
 async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const count = quick ? 8 : 32;
   let up = 0;
-  // All sessions share one folder, as the sessions of one tenant do.
+  // All sessions share a folder, like the sessions of a tenant.
   const home = folder();
   const sessions: BareSession[] = [];
-  // Starts two processes at a time, as the server does. If all started together, they would slow each other down.
+  // Starts two processes at a time, like the server. If all processes started together, they would slow each other
+  // down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
       const session = bareSession(home, apiUrl);
@@ -243,7 +245,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   ];
 }
 
-/** Many readers follow sessions while others send requests. */
+/** Measures requests while many readers follow sessions. */
 async function readers({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const count = quick ? 20 : 100;
@@ -316,7 +318,7 @@ async function interrupt({ folder, apiUrl, quick }: Bench): Promise<readonly Res
   ];
 }
 
-/** A new session that has answered its first prompt. */
+/** Creates a session, and waits until it has answered its first prompt. */
 async function begin(server: ServedClaude, prompt: string): Promise<string> {
   let id = "";
   await server.stream("/api/v1/query", { prompt }, (_event, _ms, data) => {
@@ -325,14 +327,16 @@ async function begin(server: ServedClaude, prompt: string): Promise<string> {
   return id;
 }
 
-/** Waits until the condition is true, and five seconds more, so that no process is still starting. */
+/** Waits until the condition is true, and then five more seconds until no process is starting. */
 async function reached(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
   while (!isSo() && performance.now() < end) await sleep(100);
   await sleep(5000);
 }
 
-/** Waits until the processes are idle. On a busy machine a process is still starting long after its first message. */
+/**
+ * Waits until the processes are idle. On a busy machine, a process may finish its start long after its first message.
+ */
 async function quiet(pid: number, windowMs = 3000): Promise<void> {
   const used = (): number => claudes(pid).reduce((sum, one) => sum + cpuOf(one), 0);
   for (let tries = 0; tries < 40; tries++) {
@@ -342,7 +346,7 @@ async function quiet(pid: number, windowMs = 3000): Promise<void> {
   }
 }
 
-/** The processes of Claude Code below a process. */
+/** Returns the processes of Claude Code among the descendants of a process. */
 function claudes(pid: number): readonly number[] {
   return descendants(pid).filter((one) => {
     try {

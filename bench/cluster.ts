@@ -1,4 +1,4 @@
-/** Runs the same sessions on a cluster with the local engine and with Restate, and with one worker and with two. */
+/** Compares clusters: the local engine with Restate, and one worker with two workers. */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, createClient } from "@skein/client";

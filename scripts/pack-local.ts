@@ -1,7 +1,4 @@
-/**
- * `npm run pack:local -- FOLDER`: installs the packages of this clone into a project outside of it, as a release would be
- * installed.
- */
+/** `npm run pack:local -- FOLDER`: installs the packages of this clone into another project, like a release. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -34,7 +31,7 @@ function install(folder: string): void {
   const packed = packAll(join(folder, "skein-packages"));
   console.error(`2 of 2: installing, after ${Math.round((Date.now() - started) / 1000)} s …`);
   const files = packed.map(({ file }) => `./${relative(folder, file)}`);
-  // zod is a peer of the library: a project installs its own.
+  // zod is a peer dependency of the library, so the project must install it.
   runIn(folder, "npm", "install", "--no-audit", "--no-fund", "zod@^4", ...files);
   console.log(
     `${packed.length} packages are installed in ${folder}. There: import { createAgent } from "skein"; run a program with npx node PROGRAM.ts, and the command with npx skein --help. They need Node 22.18 or newer; npm install node@24 brings one into the folder, with warnings about the older one that runs npm.`,

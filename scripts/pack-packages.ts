@@ -19,7 +19,7 @@ export interface Packed {
 export function packAll(destination: string): readonly Packed[] {
   mkdirSync(destination, { recursive: true });
   runIn(root, join(root, "node_modules/.bin/tsc"), "-b", "--force");
-  // The console is not a package on npm: the server's package contains its files.
+  // The package of the server contains the console, which is not a package on npm.
   runIn(root, "npm", "run", "build", "--silent", "--workspace", "@skein/console");
   const served = join(root, "packages/server/dist/console");
   rmSync(served, { recursive: true, force: true });
@@ -40,7 +40,9 @@ export function packAll(destination: string): readonly Packed[] {
   }
 }
 
-/** A copy of a package with the data that all packages share: the version, the licence, the address of the repository. */
+/**
+ * Copies a package and adds the data that all packages share: the version, the licence, the address of the repository.
+ */
 function stagePackage(stage: string, name: string): string {
   const [from, to] = [join(root, "packages", name), join(stage, name)];
   mkdirSync(to);
@@ -56,7 +58,7 @@ function stagePackage(stage: string, name: string): string {
 /** Only the server's package contains third-party code, in the console. */
 const NOTICES = "THIRD-PARTY-NOTICES.md";
 
-/** The packed files of a package and of its Skein dependencies, which are not on npm yet. */
+/** Returns the packed files of a package and of its Skein dependencies, which are not on npm yet. */
 export function packedWithDependencies(packed: string, name: string): readonly string[] {
   const { version } = readManifest(root);
   const found = new Set<string>();
@@ -73,14 +75,16 @@ export function packedWithDependencies(packed: string, name: string): readonly s
 
 const isOurs = (name: string): boolean => name === "skein" || name.startsWith("@skein/");
 
-/** A new folder with these packages but without the workspace. */
+/** Installs the packages in a new folder outside of the workspace. */
 export function installIn(folder: string, packages: readonly string[]): void {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }));
   runIn(folder, "npm", "install", "--silent", "--omit=dev", "--prefer-offline", "--no-audit", "--no-fund", ...packages);
 }
 
-/** Runs a command in a folder; everything except npm runs without the settings of the user who started the script. */
+/**
+ * Runs a command in a folder. Commands other than npm do not get the environment of the user who started the script.
+ */
 export function runIn(folder: string, command: string, ...args: readonly string[]): string {
   const env = command === "npm" ? process.env : userEnvironment(folder);
   return execFileSync(command, args, { cwd: folder, env, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });

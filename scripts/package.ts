@@ -1,4 +1,4 @@
-/** `npm run package`: the packages as they would be published, installed in an empty folder and tried there. */
+/** `npm run package`: installs the packages in empty folders, as they would be published, and tries them there. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -63,7 +63,7 @@ function serverAlone(folder: string, packed: string): string {
   return said;
 }
 
-/** The oldest version of zod that has the types that our declarations name. It differs from ours. */
+/** The oldest version of zod with the types that our declarations use. We use a newer version. */
 const OLDEST_ZOD = "4.5.0";
 
 /** Installs the packed files and their dependencies, with an old zod, and TypeScript for the type check. */
@@ -88,7 +88,7 @@ async function tryOut(folder: string): Promise<void> {
   await serve(folder, skein);
 }
 
-/** The examples that are folders: their files work in a user's project as they are. */
+/** Runs the examples that are folders. Their files must work unchanged in a user's project. */
 function tryFolderExamples(folder: string, skein: string): void {
   for (const name of ["nightly-report", "support-agent", "my-year"])
     cpSync(join(root, "examples", name), join(folder, name), { recursive: true });
@@ -104,7 +104,7 @@ function tryFolderExamples(folder: string, skein: string): void {
   say("an example runs", `my-year: ${year.split("\n").length} lines`);
 }
 
-/** Asks the agent of the example, which has no customers here. */
+/** A program that asks the agent of the example. The example has no customers here. */
 const ASK_SUPPORT = `import { openStore } from "skein";
 import { createSupportAgent } from "./agent.ts";
 const agent = createSupportAgent(await openStore("memory:"), ".");

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of our own for tests and benchmarks: the real server from npm's binaries, in a temporary folder, as an
- * unprivileged user. It ends when this process ends for any reason.
+ * Starts a PostgreSQL server for tests and benchmarks. It comes from npm, has its data in a temporary folder, and runs
+ * as an unprivileged user. It ends when this process ends for any reason.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -23,14 +23,14 @@ import pg from "pg";
 import { freePort } from "./free-port.ts";
 
 export interface Postgres {
-  /** The server's own database; `createDatabase` makes others. */
+  /** The address of the server's default database. */
   readonly url: string;
-  /** Stops the server as a crash would (`-m immediate`): no checkpoint, connections cut. The data stays. */
+  /** Stops the server like a crash (`-m immediate`), without a checkpoint. Connections break, and the data stays. */
   crash(): Promise<void>;
   /** Starts the server again on the same port, after `crash`. */
   start(): Promise<void>;
   restart(): Promise<void>;
-  /** Makes the server hang (SIGSTOP): it accepts connections but does not answer, until `wake`. */
+  /** Makes the server hang until `wake` is called (SIGSTOP). It accepts connections but does not answer. */
   freeze(): void;
   wake(): void;
   /** Stops the server and removes its folder. */
@@ -38,18 +38,21 @@ export interface Postgres {
 }
 
 export interface PostgresOptions {
-  /** Settings of the server. The default trades durability for speed, which tests of our own code do not need. */
+  /** Settings of the server. The default settings are fast, and may lose data in a crash. */
   readonly settings?: Readonly<Record<string, string>>;
   /** The prefix of the folder's name. Abandoned folders with the same prefix are removed at the start. */
   readonly prefix?: string;
 }
 
 const FAST = { fsync: "off", full_page_writes: "off" };
-/** PostgreSQL refuses to run as root. If we are root, it runs as the user `nobody`, who exists everywhere. */
+/**
+ * PostgreSQL refuses to run as root. If this process is root, the server runs as the user `nobody`, who exists
+ * everywhere.
+ */
 const NOBODY = 65_534;
 const PID_OF_STARTER = "starter.pid";
 
-/** Starts a new server. Only `testPostgres` uses the server of `SKEIN_TEST_POSTGRES_URL`. */
+/** Starts a new server. To use the server of `SKEIN_TEST_POSTGRES_URL`, call `testPostgres` instead. */
 export async function startPostgres({
   settings = FAST,
   prefix = "skein-pg-",
@@ -134,15 +137,15 @@ function signalServer(data: string, signal: "SIGQUIT" | "SIGINT"): void {
   }
 }
 
-/** Stops or wakes the server and the processes of its connections. */
+/** Stops or continues the server and the processes of its connections. */
 function signalAll(pid: number, signal: "SIGSTOP" | "SIGCONT"): void {
-  // The server comes first. While it runs, it would replace a stopped child.
+  // The server is stopped first, because a running server would replace a stopped child.
   process.kill(pid, signal);
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
   for (const child of children) process.kill(Number(child), signal);
 }
 
-/** The server that the tests use: the one that `SKEIN_TEST_POSTGRES_URL` names, or a new one. */
+/** Returns the server in `SKEIN_TEST_POSTGRES_URL`, or starts a new server if the variable is not set. */
 export async function testPostgres(): Promise<Pick<Postgres, "url" | "stop">> {
   const url = process.env["SKEIN_TEST_POSTGRES_URL"];
   return url ? { url, stop: async () => {} } : startPostgres();
@@ -153,7 +156,7 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** A new database, empty or copied from a template. */
+/** Creates a database that is empty or a copy of a template. */
 export async function createDatabase(
   serverUrl: string,
   { name = `skein_test_${process.pid}_${Date.now()}_${(made += 1)}`, template = "template1" } = {},
@@ -183,7 +186,7 @@ async function onServer(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Removes the folders that processes left behind when they were killed. Their servers have ended too. */
+/** Removes the folders of killed processes. Their servers have ended too. */
 export function sweepAbandoned(prefix: string): void {
   for (const name of readdirSync(tmpdir())) {
     if (!name.startsWith(prefix)) continue;
@@ -191,14 +194,15 @@ export function sweepAbandoned(prefix: string): void {
     try {
       if (isAlive(Number(readFileSync(join(folder, PID_OF_STARTER), "utf8")))) continue;
     } catch {
-      // Without the file of the process id, the folder is being created now, or nobody finished it. A minute decides.
+      // If the file with the process id is missing, another process may be creating the folder. After a minute, the
+      // folder counts as abandoned.
       if (Date.now() - (statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0) < 60_000) continue;
     }
     remove(folder);
   }
 }
 
-/** Removes a folder. A folder of another user stays, because only that user can remove it. */
+/** Removes a folder. A folder of another user stays, because this process cannot remove it. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -217,7 +221,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Binaries that the server's user can execute: npm's, or a copy if that user cannot read the clone. */
+/**
+ * Returns the folder of binaries that the server's user can execute. If that user cannot read the clone, the binaries
+ * are copied.
+ */
 function usableBinaries(folder: string, who: { readonly uid?: number; readonly gid?: number }): string {
   const home = packageFolder();
   const runs = (native: string): boolean => {
@@ -230,7 +237,7 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   };
   const native = join(home, "native");
   if (runs(native)) return native;
-  // The links to the libraries are missing if npm ignores install scripts. This script makes them.
+  // If npm ignores install scripts, the links to the libraries are missing. This script makes the links.
   execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: home, stdio: "ignore" });
   if (runs(native)) return native;
   const copy = join(folder, "native");
@@ -242,7 +249,9 @@ function usableBinaries(folder: string, who: { readonly uid?: number; readonly g
   );
 }
 
-/** npm's package for this system. It is optional: npm skips it on systems without one. */
+/**
+ * Returns the folder of npm's package with the binaries for this system. The package does not exist for every system.
+ */
 function packageFolder(): string {
   const system = `${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`;
   try {
@@ -258,7 +267,10 @@ function postmaster(data: string): number {
   return Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
 }
 
-/** Line 8 of postmaster.pid says "ready". A TCP connection succeeds earlier, but its first query is then rejected. */
+/**
+ * Waits until line 8 of postmaster.pid says "ready". A TCP connection succeeds earlier, but the server rejects its
+ * queries.
+ */
 async function ready(data: string, exited: Promise<unknown>): Promise<boolean> {
   const deadline = Date.now() + 20_000;
   while (Date.now() < deadline) {

@@ -1,4 +1,6 @@
-/** `npm run powercut`: the power is cut while a store is written to, and no acknowledged data may be lost. */
+/**
+ * `npm run powercut`: simulates power failures during writes to a store, and checks that no acknowledged data is lost.
+ */
 import { parseArgs } from "node:util";
 import { printed } from "./kill.ts";
 import type { Outcome } from "./kill/campaign.ts";
@@ -73,7 +75,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length + blind.length === 0 ? 0 : 1;
 }
 
-/** The control run with a disk that ignores fsync. */
+/** Runs the control, in which the disk ignores fsync. */
 async function control(
   stores: readonly PowerCutOptions["store"][],
   common: Omit<PowerCutOptions, "store" | "cuts">,

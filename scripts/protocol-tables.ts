@@ -1,7 +1,7 @@
 import { DIALECTS } from "../packages/protocol/src/dialects/fact-table.ts";
 import { FACTS, type FactType, needsLease } from "../packages/protocol/src/event.ts";
 
-/** The text of PROTOCOL.md, with its generated tables made anew from the code. */
+/** Returns the text of PROTOCOL.md with tables that are generated from the current code. */
 export function withTables(page: string): string {
   return filled(page, "facts", factTable());
 }

@@ -1,15 +1,14 @@
-/** Finds quick tests: those that start no process, no server and no DuckDB. */
+/** Finds quick tests, which start no process, no server and no DuckDB. */
 import { importsOf } from "./house/imports.ts";
 import { type SourceTree, readSourceTree } from "./house/source-tree.ts";
 
 /**
- * A file that imports one of these, directly or not, may start a process or a server. DuckDB is in the list because its
- * queries keep every core busy for seconds.
+ * Modules that start processes or servers. DuckDB is in the list because its queries keep every core busy for seconds.
  */
 const STARTS =
   /^(?:node:(?:child_process|cluster|dgram|http|http2|https|net|tls|worker_threads)|pg|ws|fastify|eventsource|s3rver|@redis\/client|@duckdb\/node-api)$/u;
 
-/** The test files of a checkout that do not import a module of `STARTS`, not even through other files. */
+/** Returns the test files that do not import a module of `STARTS`, not even through other files. */
 export function quickTests(root: string): readonly string[] {
   const tree = readSourceTree(root);
   return [...tree.files.keys()].filter((path) => path.endsWith(".test.ts") && isQuick(tree, path));

@@ -1,5 +1,6 @@
 /**
- * A Redis server of our own for tests: Debian's, on a free port of this machine, without persistence. It ends with this process.
+ * Starts a Redis server for tests, from the installed package, on a free port and without persistence. It ends with
+ * this process.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -12,11 +13,11 @@ import { freePort } from "./free-port.ts";
 
 export interface Redis {
   readonly url: string;
-  /** Kills the server, as a crash would. Its data is lost. */
+  /** Kills the server like a crash. Its data is lost. */
   kill(): Promise<void>;
   /** Starts the server again on the same port. */
   start(): Promise<void>;
-  /** Makes the server hang: it accepts connections but does not answer, until `wake`. */
+  /** Makes the server hang until `wake` is called. It accepts connections but does not answer. */
   freeze(): void;
   wake(): void;
   /** Sends a command and returns its answer as text. */
@@ -24,7 +25,7 @@ export interface Redis {
   stop(): Promise<void>;
 }
 
-/** The reason why there is no Redis for tests; undefined if there is one. */
+/** Why tests cannot use Redis. Undefined if Redis is installed. */
 export const noRedis: string | undefined =
   spawnSync("redis-server", ["--version"]).status === 0 ? undefined : "redis-server is not installed";
 
@@ -50,7 +51,7 @@ export async function startRedis(): Promise<Redis> {
       "no",
     ];
     const command = ["redis-server", ...settings, "--daemonize", "no"];
-    // A test that is killed must not leave a server behind.
+    // With `--pdeathsig`, the server ends even if the test process is killed.
     const [name = "", ...args] = hasSetpriv ? ["setpriv", "--pdeathsig", "KILL", ...command] : command;
     server = spawn(name, args, { stdio: "ignore" });
     const end = Date.now() + READY_MS;

@@ -29,7 +29,7 @@ Examples:
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The oldest version that "engines" promises, and the one that the tests use. */
+/** The oldest Node version that "engines" allows, and the version that the tests use. */
 const NODES = ["22.18.0", "24.21.0"];
 
 const NO_HOME =
@@ -78,7 +78,7 @@ function checkRelease(place: string, folder: string, nodes: readonly string[]): 
   );
 }
 
-/** Writes the version and the changelog; commit both by hand. */
+/** Writes the version and the changelog. A person must commit them. */
 function writeVersion(version: string): void {
   const path = join(root, "package.json");
   const changelog = join(root, "CHANGELOG.md");
@@ -89,7 +89,7 @@ function writeVersion(version: string): void {
   writeFileSync(changelog, text);
 }
 
-/** `npm run package` with the files that are already packed, on a Node version from npm. */
+/** Runs `npm run package` on a Node version from npm, with the files that are already packed. */
 function tryOn(version: string, place: string, packed: string): void {
   const folder = join(place, `node-${version}`);
   mkdirSync(folder);

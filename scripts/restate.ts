@@ -1,4 +1,6 @@
-/** Restate for tests, benchmarks and the local cluster: npm's binary, on loopback, in a temporary folder. It ends with this process. */
+/**
+ * Starts Restate from npm's binary on loopback for tests, benchmarks and the local cluster. It ends with this process.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +17,7 @@ export interface RestateNode {
   readonly ingressUrl: string;
   readonly adminUrl: string;
   readonly pid: () => number | undefined;
-  /** Kills the server, like a crash. Its files stay. */
+  /** Kills the server like a crash. Its files stay. */
   kill(): Promise<void>;
   /** Starts the server again on the same ports and files. */
   start(): Promise<void>;
@@ -30,10 +32,10 @@ export interface Restate {
 
 const READY_MS = 60_000;
 
-/** The reason why there is no Restate for tests; undefined if there is one. */
+/** Why tests cannot use Restate. Undefined if Restate is installed. */
 export const noRestate: string | undefined = binary() === undefined ? "the Restate server is not installed" : undefined;
 
-/** Starts a server, or a cluster of them in which two servers store each log. */
+/** Starts a server, or a cluster of servers in which each log is stored on two servers. */
 export async function startRestate({
   nodes: count = 1,
   folder: given = undefined as string | undefined,
@@ -76,7 +78,7 @@ function createNode(place: Place, cluster: { readonly places: readonly Place[]; 
 
   async function start(): Promise<void> {
     const log = openSync(join(folder, `${name}.log`), "a");
-    // A test that is killed must not leave a server behind.
+    // With `--pdeathsig`, the server ends even if the test process is killed.
     const command = ["--pdeathsig", "KILL", binary() ?? "restate-server", "--no-logo", "--config-file", config];
     const child = spawn("setpriv", command, { stdio: ["ignore", log, log], env: { PATH: process.env["PATH"] ?? "" } });
     server = child;
@@ -112,7 +114,7 @@ function lastLine(file: string): string {
   return readFileSync(file, "utf8").trim().split("\n").at(-1) ?? "";
 }
 
-/** Low memory, fast detection of a worker that hangs, and no telemetry. */
+/** Returns a configuration with low memory use, fast detection of a worker that hangs, and no telemetry. */
 function configOf(place: Place, { places, pem }: { readonly places: readonly Place[]; readonly pem: string }): string {
   const isCluster = places.length > 1;
   const addresses = places.map(({ fabric }) => `"http://127.0.0.1:${fabric}/"`).join(", ");
@@ -153,7 +155,7 @@ advertised-address = "http://127.0.0.1:${place.ingress}/"
 `;
 }
 
-/** How Restate calls workers. `deploy/compose.yaml` has the same settings. */
+/** Returns the settings for Restate's calls to workers. `deploy/compose.yaml` has the same settings. */
 export function invokerSettings(pem: string): string {
   return `request-identity-private-key-pem-file = "${pem}"
 http2-keep-alive-interval = "1s"
@@ -162,7 +164,7 @@ connect-timeout = "3s"
 http2-streams-per-connection-limit = 8`;
 }
 
-/** The configuration that a Restate server reads from these variables, as TOML. */
+/** Returns as TOML what a Restate server reads from these environment variables. */
 export function configFrom(variables: Readonly<Record<string, string>>): string {
   const { stdout, stderr, status } = spawnSync(binary() ?? "restate-server", ["--dump-config"], {
     env: { PATH: process.env["PATH"] ?? "", ...variables },

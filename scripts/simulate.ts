@@ -1,7 +1,7 @@
 /**
- * `npm run simulate` runs the log, its store and its workers in a simulated world with random faults.
+ * `npm run simulate` runs workers and their store in a simulated world with random faults.
  *
- * A seed decides everything, so a failure can be repeated: `--seed 17 --mode liveness --trace`.
+ * Everything depends on a seed, so a failure can be repeated, for example with `--seed 17 --mode liveness --trace`.
  */
 import { parseArgs } from "node:util";
 import {
@@ -66,12 +66,12 @@ interface Campaign {
   turns: number;
   events: number;
   seconds: number;
-  /** A hash over all traces, in order. */
+  /** A hash of all traces in their order. */
   hash: string;
   readonly failures: Failure[];
 }
 
-/** A broken build fails for nearly every seed, so this many examples are enough. */
+/** The campaign stops after this number of failures, because a broken build fails for nearly every seed. */
 const MAX_FAILURES = 5;
 const PROGRESS_MS = 5000;
 

@@ -1,7 +1,7 @@
-/** The order of test files in `npm test`: long ones first, so that none of them runs alone at the end. */
+/** Sorts the test files of `npm test`. Long files come first, so that no long file runs alone at the end. */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take longer than about ten seconds on two quiet cores, the longest first. The others follow by size. */
+/** Files that take more than about ten seconds on two idle cores, the longest first. Other files follow by size. */
 export const LONG_FILES: readonly string[] = [
   "apps/console/test/browser/console.test.ts",
   "apps/console/test/browser/troubles.test.ts",
@@ -65,7 +65,7 @@ export const LONG_FILES: readonly string[] = [
   "packages/adapters/test/claude-code/killed.test.ts",
 ];
 
-/** Paths that end with a name of the list come first, in the order of the list. The others keep their order. */
+/** Puts the files of `LONG_FILES` first, in the order of the list. Other items keep their order. */
 export function longFirst<Item>(items: readonly Item[], pathOf: (item: Item) => string): Item[] {
   const place = (item: Item): number => {
     const at = LONG_FILES.findIndex((name) => pathOf(item).endsWith(`/${name}`));

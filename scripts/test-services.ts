@@ -6,7 +6,7 @@ import { createDatabase, testPostgres } from "./postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** A PostgreSQL server, and a database on it with every migration applied: a template for each test's own database. */
+    /** A PostgreSQL server with a template database, in which every migration is applied. Tests copy the template. */
     postgres: { readonly url: string; readonly template: string };
   }
 }
@@ -25,7 +25,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** Migrates in a separate process. Only that one has the condition `@skein/source`, with which Node runs the sources. */
+/** Migrates in a separate process, because Node runs the sources only with the condition `@skein/source`. */
 function migrate(url: string): void {
   const program = `
     const { createPostgresStore } = await import("@skein/adapters/stores/postgres");

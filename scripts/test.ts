@@ -1,12 +1,12 @@
 /**
- * `npm test`: every test, on real parts, with a closing line `N passed, N failed` alone on its line.
+ * `npm test`: runs every test with real services. The last line of the output is `N passed, N failed`.
  *
- * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no process
- * and no server. In a run of everything, files that failed are run once more, alone: on a busy machine, a time limit may
- * cause a failure. A test that passes only then is named, because it is still a weak test.
+ * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no
+ * process and no server. In a run of all tests, failed files are run again alone, because a time limit may fail a test
+ * on a busy machine. A test that passes only when it is alone is reported, because it is weak.
  *
- * Temporary files of a run are below one folder, which is removed at the end. A test that leaves something there is named
- * at the end: outside `npm test`, its files would stay in the machine's temporary directory.
+ * The temporary files of a run are in a folder that is removed at the end. If a test has left files in the folder, the
+ * output names them: outside `npm test` they would stay in the machine's temporary directory.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -25,14 +25,14 @@ interface Report {
   }[];
 }
 
-/** The tests start many processes that load the same sources. So Node stores its compiled code in this folder. */
+/** Node stores compiled code in this folder, because the tests start many processes with the same sources. */
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "../node_modules/.cache/skein-test-compile");
 
 /** If more files than this fail, a busy machine is not the cause. */
 const MOST_AGAIN = 4;
 
 const folder = mkdtempSync(join(tmpdir(), "st-"));
-// The folder gets the rights of the temporary directory, because some tests start programs as another user.
+// The folder gets the permissions of `/tmp`, because some tests start programs as another user.
 chmodSync(folder, 0o1777);
 process.env["TMPDIR"] = folder;
 const REPORT = "report.json";
@@ -57,7 +57,7 @@ try {
   const passed = first.report.numPassedTests + (again ? again.report.numPassedTests - passedIn(broken) : 0);
   const last = again ?? first;
   const left = readdirSync(folder).filter((name) => name !== REPORT);
-  // The files are removed below with the folder. They are named here, because a test should clean up after itself.
+  // The files are removed with the folder. They are printed, because each test should remove its files.
   if (left.length > 0) console.log(`Tests left these in their temporary directory: ${left.join(", ")}`);
   // If a file cannot be loaded, vitest counts no failed test. The summary must still say that something failed.
   const failed = last.report.numFailedTests || (last.status === 0 ? 0 : 1);

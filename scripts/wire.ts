@@ -1,6 +1,6 @@
 /**
- * `npm run wire`: checks that take too long for a test or need programs that most machines lack: proxies, idle streams,
- * browsers, timing.
+ * `npm run wire`: runs checks of streams and connections that are too slow for tests or need other programs, such as
+ * proxies and browsers.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,9 +2,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Options, type SDKUserMessage, query } from "@anthropic-ai/claude-agent-sdk";
 
-/** The bare Claude Agent SDK in this process, with the same options as the server's. */
+/** A session of the Claude Agent SDK without Skein, with the options that the server uses. */
 export interface BareSession {
-  /** Sends a prompt and waits for its end. Returns the times of the turn's first message and of its result. */
+  /** Sends a prompt and waits for the result. Returns the times of the first message and of the result. */
   turn(prompt: string, onFirst?: () => void): Promise<{ readonly first: number; readonly end: number }>;
   close(): void;
 }

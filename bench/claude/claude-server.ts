@@ -3,10 +3,13 @@ import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-/** A real server in a separate process, with Claude Code, and functions to call it. */
+/** A real server with Claude Code in a separate process, and functions to call it. */
 export interface ServedClaude {
   readonly pid: number;
-  /** Sends a request, and returns each frame with the milliseconds since the request, until the run is done. */
+  /**
+   * Sends a request, and waits until the run is done. `onFrame` gets each frame with the milliseconds since the
+   * request.
+   */
   stream(path: string, body: unknown, onFrame?: (event: string, ms: number, data: string) => void): Promise<void>;
   call(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
   kill(): Promise<void>;
@@ -77,7 +80,7 @@ export async function serveClaude(
   };
 }
 
-/** The memory of these processes in megabytes; shared memory is counted once. */
+/** Returns the memory of the processes in megabytes. Shared memory is counted once. */
 export function pssOf(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + pss(pid), 0);
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Result } from "../store/results.ts";
 import { serveClaude } from "./claude-server.ts";
 
-/** Half of the sessions are in the middle of a call with an effect, half in the middle of an answer. */
+/** One half of the sessions makes a call with an effect, the other half gets a slow answer. */
 const prompt = (n: number): string =>
   n % 2 === 0
     ? `Work. ${script([
@@ -18,7 +18,7 @@ const prompt = (n: number): string =>
       ])}`
     : `Speak. ${script([{ text: "Word. ".repeat(40), chunk: 6, chunkDelayMs: 200 }])}`;
 
-/** The server is killed while sessions work, and started again. */
+/** Kills the server while sessions work, starts it again, and checks the sessions. */
 export async function killed({
   folder,
   apiUrl,

@@ -13,7 +13,7 @@ interface Bench {
 
 const store = "sqlite";
 const HELLO = `Say hello. ${script([{ text: "Hello." }])}`;
-/** The limits that a server sets for Claude Code. With them, the measurement includes control groups. */
+/** The limits that a server sets for Claude Code. They make the measurement include control groups. */
 const LIMITS = { totalMemoryBytes: 4 * 1024 ** 3, processes: 256, fileBytes: 4 * 1024 ** 3, cpuSeconds: 3600 };
 
 /**
@@ -85,7 +85,7 @@ async function turnsAndMemory(
   const medians: [number[], number[]] = [[], []];
   for (let round = 0; round < 9; round++) {
     const times: [number[], number[]] = [[], []];
-    // The sessions with and without the sandbox take turns in random order, so that other load affects both.
+    // Sessions with and without the sandbox alternate in random order, so that other load affects both kinds.
     for (let turn = 0; turn < turns; turn++)
       for (const side of shuffled([0, 1] as const)) {
         const { server, ids } = sides[side] ?? { server: servers.with, ids: [] };

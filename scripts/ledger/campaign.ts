@@ -11,9 +11,9 @@ import { brokenIn, checkedSession, checkedTotals, isTold } from "./compare.ts";
 export interface LedgerOptions {
   readonly cancels: number;
   readonly cuts: number;
-  /** Sessions whose worker is killed, several with one process. */
+  /** The number of sessions whose worker is killed. A worker drives several sessions. */
   readonly kills: number;
-  /** Sessions whose agent is closed in the middle of an answer; another agent continues them. */
+  /** The number of sessions whose agent is closed during an answer. Another agent continues them. */
   readonly stops: number;
   readonly seed: number;
   /** The address of a store that nobody else uses. */
@@ -29,7 +29,7 @@ export interface LedgerOutcome {
   readonly violations: readonly string[];
 }
 
-/** Sessions that one killed process drives. */
+/** The number of sessions that each killed process drives. */
 const PER_PROCESS = 20;
 const AGENT = { name: "Ledger", apiKey: "test", base_delay: 0.001, max_retries: 3, leaseMs: 1000 };
 
@@ -57,14 +57,14 @@ export async function runLedgerCampaign(options: LedgerOptions): Promise<LedgerO
 
 interface Trouble {
   readonly random: Random;
-  /** The script of each session. */
+  /** Maps sessions to the labels of their scripts. */
   readonly labels: Map<string, string>;
   readonly label: string;
 }
 
 const text = (random: Random): string => "Once upon a time. ".repeat(random.between(2, 30));
 
-/** A run that is cancelled after some drafts, or before the first. */
+/** Cancels a run after some drafts, or before the first draft. */
 async function cancelled(agent: Agent, { random, labels, label: name }: Trouble): Promise<void> {
   const drafts = random.int(6);
   const label = drafts === 0 ? name : `heard ${name}`;
@@ -78,7 +78,7 @@ async function cancelled(agent: Agent, { random, labels, label: name }: Trouble)
   }
 }
 
-/** Sessions of an agent that is closed while their answers arrive; another agent continues with them. */
+/** Closes an agent while answers arrive in its sessions, and continues the sessions with the agent `next`. */
 async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledTask, "count">): Promise<void> {
   const agent = createAgent({ ...AGENT, baseUrl: simulator.url, store: options.store });
   const names = Array.from({ length: options.stops }, (_, n) => `stop ${n}`);
@@ -100,7 +100,7 @@ async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledT
   for (const [sessionId, label] of labels) if (names.includes(label)) await next.resume(sessionId);
 }
 
-/** A run whose connection breaks, for some attempts or for all of them. */
+/** Breaks the connection of a run in some or all of its attempts. */
 async function cut(agent: Agent, { random, labels, label }: Trouble): Promise<void> {
   const times = random.between(1, 5);
   const step: Step = { text: text(random), chunk: 6, cut: { afterBytes: random.int(3000), times } };
@@ -108,7 +108,7 @@ async function cut(agent: Agent, { random, labels, label }: Trouble): Promise<vo
   labels.set(sessionId, label);
 }
 
-/** Sessions in a process of their own, which is killed while their answers arrive. */
+/** Runs sessions in a separate process, and kills the process while answers arrive. */
 async function killed({ options, simulator, labels, count }: KilledTask): Promise<void> {
   const path = fileURLToPath(new URL("worker.ts", import.meta.url));
   const names = Array.from({ length: count }, (_, n) => `kill ${labels.size + n}`);

@@ -10,9 +10,9 @@ interface Counted {
 const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
 
 /**
- * Compares the log of a session with the calls that the simulator answered for it. A complete answer has the
- * simulator's counts. An interrupted answer has the same counts, but may have less output. A call without any answer
- * counts nothing.
+ * Compares the log of a session with the calls that the simulator answered. A complete answer has the simulator's
+ * counts. An interrupted answer has the same counts, but may have less output. A call without any answer counts
+ * nothing.
  */
 export function checkedSession(
   { label, wasTold }: { readonly label: string; readonly wasTold: boolean },
@@ -23,7 +23,7 @@ export function checkedSession(
   const problems: string[] = [];
   if (wasTold && !brokenIn(events).some(isTold))
     problems.push(
-      `${label}: the stream reported its counts before the answer broke off, but the log has none of them.`,
+      `${label}: the stream reported its counts before the answer broke off, but the log lacks these counts.`,
     );
   for (const { usage, isWhole } of countedIn(events)) {
     if (NAMES.every((name) => usage[name] === 0)) continue;
@@ -40,7 +40,7 @@ function fits(said: UsageTotals, call: UsageTotals, isWhole: boolean): boolean {
   );
 }
 
-/** Checks that the store's own totals equal the sum of the facts exactly. */
+/** Checks that the totals of the store are exactly the sum of the facts. */
 export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[]): readonly string[] {
   const counted = countedIn(events).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
   const stored = rows.reduce((sum, row) => addUsage(sum, row), NO_USAGE);
@@ -48,12 +48,12 @@ export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[
   return differs.map((name) => `${name}: the logs add up to ${counted[name]}, but the store has ${stored[name]}.`);
 }
 
-/** The usage of calls without a complete answer, according to the logs. */
+/** Returns the usage that the logs have for calls without a complete answer. */
 export function brokenIn(events: readonly Event[]): readonly UsageTotals[] {
   return countedIn(events.filter(({ event_type }) => event_type !== "step.generated")).map(({ usage }) => usage);
 }
 
-/** Whether the stream had reported its usage. A report always has input tokens. */
+/** Whether the stream had reported its usage. Reported usage always has input tokens. */
 export function isTold({
   input_tokens,
   cache_read_input_tokens: read,

@@ -1,4 +1,4 @@
-/** A process that runs prompts, and prints when each answer begins to arrive, until it is killed. */
+/** A process that runs prompts until it is killed. It prints a line when an answer begins to arrive. */
 import { type AgentOptions, createAgent } from "skein";
 
 const { prompts, ...options } = JSON.parse(process.argv[2] ?? "{}") as AgentOptions & {

@@ -1,13 +1,13 @@
 /**
- * Measures the installation of the library: packs the packages, installs `skein` alone in an empty folder for
- * production, runs an agent on sqlite with the simulated model there, and prints `{"megabytes": n}`.
+ * Measures the size of the installed library. Packs the packages, installs only `skein` in an empty folder, and runs an
+ * agent there with sqlite and the simulated model. Prints `{"megabytes": n}`.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { installIn, packAll, packedWithDependencies, runIn } from "../pack-packages.ts";
 
-/** Packages that only users of a part install. */
+/** Packages that users install only with an optional part. */
 const OPTIONAL = [
   "@duckdb",
   "apache-arrow",
@@ -49,7 +49,8 @@ export interface LibraryInstall {
 export function measureLibraryInstall(packed: string, folder: string): LibraryInstall {
   installIn(folder, packedWithDependencies(packed, "skein"));
   const unwanted = OPTIONAL.filter((name) => existsSync(join(folder, "node_modules", name)));
-  if (unwanted.length > 0) throw new Error(`The library installs ${unwanted.join(", ")}: each belongs to a part.`);
+  if (unwanted.length > 0)
+    throw new Error(`The library installs ${unwanted.join(", ")}: these packages belong to optional parts.`);
   writeFileSync(join(folder, "agent.js"), PROGRAM);
   const answer = JSON.parse(runIn(folder, process.execPath, "agent.js", join(folder, "skein.db"))) as Omit<
     LibraryInstall,

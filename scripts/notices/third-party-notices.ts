@@ -49,7 +49,7 @@ ${table(
 ${licenceTexts(bundled)}`;
 }
 
-/** Programs that Skein starts, and their licences: from their packages, or from their projects for system programs. */
+/** Programs that Skein starts. Their licences come from their packages, or for system programs from their projects. */
 const PROGRAMS: readonly (readonly string[])[] = [
   [
     "Restate server (`@restatedev/restate-server-*`)",
@@ -95,7 +95,7 @@ function libraries(): readonly (readonly string[])[] {
     .map(([library, names]) => [library, names.join(", "), licensed(join(root, "node_modules", library)).license]);
 }
 
-/** Each licence text once, with the packages that have it. */
+/** Lists each licence text once, with the packages that have it. */
 function licenceTexts(packages: readonly Licensed[]): string {
   const texts = new Map<string, string[]>();
   for (const { name, license, text } of packages) {

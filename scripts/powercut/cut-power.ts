@@ -10,12 +10,14 @@ export interface PowerCutOptions {
   readonly cuts: number;
   readonly seed: number;
   readonly delayMs: readonly [least: number, most: number];
-  /** The control: a disk that reports success for every fsync and does nothing. The test must then find losses. */
+  /**
+   * If true, the disk reports success for every fsync and does nothing. With such a disk the check must find losses.
+   */
   readonly lying?: boolean;
   readonly progress?: (text: string) => void;
 }
 
-/** Every fsync returns success without doing anything. */
+/** The command under which every fsync returns success without doing anything. */
 const LYING = [
   "strace",
   "-f",
@@ -27,7 +29,10 @@ const LYING = [
   "trace=fsync,fdatasync,sync_file_range",
 ].concat("-e", "inject=fsync,fdatasync,sync_file_range:retval=0");
 
-/** Writes to a store on a separate disk and cuts its power, repeatedly; the disk keeps its content between the cuts. */
+/**
+ * Repeatedly writes to a store on a separate disk and cuts the power of the disk. The disk keeps its content between
+ * the cuts.
+ */
 export async function cutPower({
   store,
   cuts,

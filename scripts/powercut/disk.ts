@@ -2,18 +2,18 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 
-/** An ext4 file system in a file, mounted through a loop device: a disk whose power can be cut. */
+/** A disk with simulated power failures: an ext4 file system in a file, mounted through a loop device. */
 export interface Disk {
   readonly mountPoint: string;
   /**
-   * Simulates a power failure. Replaces this disk by a new one that has only the data that had reached the disk. Data in
-   * the memory of the operating system is lost.
+   * Simulates a power failure. Returns a new disk with the data that had reached this disk. Data in the memory of the
+   * operating system is lost.
    */
   cut(): Disk;
   remove(): void;
 }
 
-/** The reason why this machine cannot make such a disk, as a sentence. */
+/** Returns a sentence that says why this machine cannot make such a disk, or undefined if it can. */
 export function whyNoDisk(): string | undefined {
   if (process.platform !== "linux") return "The power-cut rig needs Linux (loop devices and ext4).";
   if (process.getuid?.() !== 0)
@@ -46,8 +46,8 @@ function mounted(folder: string, image: string): Disk {
   mkdirSync(mountPoint);
   const device = run("losetup", "--find", "--show", image).trim();
   try {
-    // ext4 would commit every five seconds, which would also save data that was not synced. So it commits every ten
-    // minutes.
+    // By default, ext4 saves data without fsync every five seconds. The longer interval lets a power failure lose such
+    // data.
     run("mount", "-o", "commit=600,noatime", device, mountPoint);
   } catch (error) {
     run("losetup", "--detach", device);
@@ -58,7 +58,7 @@ function mounted(folder: string, image: string): Disk {
   function remove(): void {
     if (!there) return;
     there = false;
-    // A lazy unmount, so that a process with an open file there does not prevent the cleanup.
+    // A process may still have a file on the disk open. The lazy unmount works nevertheless.
     if (!works("umount", mountPoint)) works("umount", "--lazy", mountPoint);
     works("losetup", "--detach", device);
     rmSync(image, { force: true });
@@ -69,7 +69,7 @@ function mounted(folder: string, image: string): Disk {
     mountPoint,
     cut() {
       const copy = join(folder, `disk-${(made += 1)}.img`);
-      // Copies again if something was written meanwhile, because then the copy mixes two moments.
+      // If something was written during the copy, the copy mixes two moments, so it is repeated.
       for (;;) {
         const before = sectorsWritten(device);
         copyFileSync(image, copy, constants.COPYFILE_FICLONE);
@@ -82,7 +82,7 @@ function mounted(folder: string, image: string): Disk {
   };
 }
 
-/** The number of sectors written, which is the seventh field of the device's statistics. */
+/** Returns the number of written sectors, the seventh field of the device's statistics. */
 function sectorsWritten(device: string): string {
   const name = device.split("/").at(-1) ?? "";
   return readFileSync(`/sys/block/${name}/stat`, "utf8").trim().split(/\s+/u)[6] ?? "";

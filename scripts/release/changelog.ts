@@ -1,8 +1,10 @@
-/** CHANGELOG.md: what changed for users, the newest version first, with unreleased changes above it. */
+/**
+ * CHANGELOG.md lists changes for users. Unreleased changes come first, then the versions from the newest to the oldest.
+ */
 
 const UNRELEASED = "## Unreleased";
 
-/** The text of the next release. */
+/** Returns the text of the section of unreleased changes. */
 export function unreleased(changelog: string): string {
   const [, after] = changelog.split(`${UNRELEASED}\n`);
   if (after === undefined) throw new Error(`CHANGELOG.md has no section "${UNRELEASED}".`);
@@ -10,8 +12,8 @@ export function unreleased(changelog: string): string {
 }
 
 /**
- * The changelog after the release of this version: the section of unreleased changes gets the version and the date,
- * and a new, empty section is added above it.
+ * Returns the changelog after a release. The section of unreleased changes gets the version and the date, and a new,
+ * empty section is added above it.
  */
 export function releaseChangelog(changelog: string, version: string, day: string): string {
   if (!/^\d+\.\d+\.\d+(?:-[\w.]+)?$/.test(version))

@@ -1,7 +1,9 @@
-/** Checks with the registry whether the names of the packages are free. */
+/** Asks the registry whether the names of the packages are free. */
 import { spawnSync } from "node:child_process";
 
-/** One sentence per name, and one about the scope. Asks the registry that npm is configured with. */
+/**
+ * Returns a sentence about each name and a sentence about the scope, after asking the registry of npm's configuration.
+ */
 export function checkNames(names: readonly string[]): readonly string[] {
   const user = npm("whoami");
   const login = user.status === 0 ? user.stdout.trim() : undefined;

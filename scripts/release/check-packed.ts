@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Packed, runIn } from "../pack-packages.ts";
 
-/** Only a release needs these tools, and they install their own TypeScript, so they are installed during a release. */
+/** These tools are installed only during a release, because they bring another TypeScript. */
 const TOOLS = ["publint@0.3.25", "@arethetypeswrong/cli@0.18.5"] as const;
 
-/** Throws if a package is broken. Returns one line per tool. */
+/** Throws if a tool finds a broken package. Returns one line per tool. */
 export function checkPacked(folder: string, packed: readonly Packed[]): readonly string[] {
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "release-tools", private: true }));
@@ -15,7 +15,7 @@ export function checkPacked(folder: string, packed: readonly Packed[]): readonly
   const bin = (name: string): string => join(folder, "node_modules/.bin", name);
   const complaints = packed.flatMap((one) => [
     ...complaint(bin("publint"), ["run", one.file, "--level", "warning", "--strict"], one),
-    // `@skein/cli` is only a command. It exports nothing that could be checked.
+    // `@skein/cli` is only a command, so it has no exports to check.
     ...(one.name === "@skein/cli" ? [] : complaint(bin("attw"), [one.file, "--profile", "esm-only"], one)),
   ]);
   if (complaints.length > 0) throw new Error(complaints.join("\n"));

@@ -1,4 +1,4 @@
-/** The package.json of a package as it is published: shared fields come from the root. */
+/** Makes the package.json that is published for a package. Shared fields come from the root. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -23,14 +23,14 @@ export function readManifest(folder: string): Manifest {
 }
 
 /**
- * The version of the packages in the repository, a placeholder. The real version is in the package.json of the root.
+ * The packages in the repository have this placeholder as version. The real version is in the package.json of the root.
  */
 const IN_TREE = "0.0.0";
 
-/** The condition under which the workspace reads its sources, which are not packed. */
+/** The export condition for the sources, which are not published. */
 const SOURCE = "@skein/source";
 
-/** The package.json for publication. All packages have one version, and depend on each other in exactly this version. */
+/** Returns the package.json to publish. All packages have the same version and depend on exactly this version. */
 export function publishedManifest(own: Manifest, root: Manifest, directory: string): Manifest {
   const { devDependencies: _, ...manifest } = own;
   return {
@@ -57,7 +57,7 @@ function withoutSources(exports: NonNullable<Manifest["exports"]>): NonNullable<
   );
 }
 
-/** Whether the repository's address is set. In the tree it is a placeholder (OWNER) until the repository is public. */
+/** Whether the repository's address is set. Until the repository is public, the address has the placeholder OWNER. */
 export function hasHome({ repository }: Manifest): boolean {
   return repository !== undefined && !repository.url.includes("/OWNER/");
 }

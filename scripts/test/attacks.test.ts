@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, "../..");
 
 describe("the table of attacks", () => {
   test.each(ATTACKS.map((attack) => [attack.attack, attack] as const))(
-    "the attack %s names a test that its file contains",
+    "the test of the attack %s exists in its file",
     (_, { file, test: name }) => {
       const text = readFileSync(join(root, "packages", file), "utf8");
-      // A file that calls `describeSandbox` also has the tests of the sandbox contract, which are in core.
+      // A file that calls `describeSandbox` also runs the tests of the sandbox contract, which are in core.
       const contract = text.includes("describeSandbox")
         ? readFileSync(join(root, "packages/core/src/testing/sandbox-contract.ts"), "utf8")
         : "";
@@ -57,13 +57,13 @@ describe("SECURITY.md", () => {
     expect(rows.filter((row) => !/ `[\w./-]+\.ts`: "[^"]+" \|$/.test(row))).toEqual([]);
   });
 
-  test.each(named)("SECURITY.md names a test of %s: %s", (file, name) => {
+  test.each(named)("the test in %s that SECURITY.md refers to exists: %s", (file, name) => {
     const text = readFileSync(join(root, "packages", file), "utf8");
     const names = [...text.matchAll(/"(?:[^"\\\n]|\\.)*"/g)].map(([quoted]) => quoted);
     expect(names.some((quoted) => quoted.includes(name))).toBe(true);
   });
 
-  test("`npm run attack` runs the files of attacks, all of which exist", () => {
+  test("each file that `npm run attack` runs exists", () => {
     for (const path of FILES) expect(globSync(join(root, path)), path).toHaveLength(1);
   });
 });

@@ -11,7 +11,7 @@ import { PATIENCE_MS } from "../patience.ts";
 const line = (value: number, unit = "ms") => ({ what: "a turn", store: "sqlite", value, unit });
 
 describe("the ratio of a line", () => {
-  test("the ratio of a line is the median over the rounds, with the lowest and the highest", () => {
+  test("the ratio of a line is the median of its rounds, with the lowest and the highest ratio", () => {
     const rounds = [1.2, 1, 4].map((value) => ({ earlier: [line(1)], now: [line(value)] }));
     expect(compare(rounds)).toMatchObject([{ earlier: 1, now: 1.2, ratio: 1.2, lowest: 1, highest: 4 }]);
   });
@@ -20,18 +20,18 @@ describe("the ratio of a line", () => {
     expect(compare([{ earlier: [line(10, "/s")], now: [line(5, "/s")] }])).toMatchObject([{ ratio: 2 }]);
   });
 
-  test("the ratio is left out if only one commit has the line, or the figure is not above 0", () => {
+  test("a line has no ratio if a commit lacks the line or has a negative figure", () => {
     expect(compare([{ earlier: [], now: [line(1)] }])).toEqual([]);
     expect(compare([{ earlier: [line(-1)], now: [line(1)] }])).toEqual([]);
   });
 });
 
 describe("the output of a benchmark", () => {
-  test("the output of a benchmark is its JSON, whatever is printed before it", () => {
+  test("the JSON of a benchmark is found after other output", () => {
     expect(linesOf(`a word\n${JSON.stringify([line(3)])}\n`)).toEqual([line(3)]);
   });
 
-  test("the output of the history benchmark is its table, at commits without --json", () => {
+  test("the table of the history benchmark is read at commits without --json", () => {
     const output = [
       "400 transcripts, 400 MB, Node 24.21.0",
       "",
@@ -72,7 +72,7 @@ describe("two commits of a repository", () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("two commits are run alternately with the same options; a slower line fails, and the checkout is removed", async () => {
+  test("two commits run alternately with the same options, and a slower line fails the comparison", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
     const passed = await runAgainst("turn", ["--against", "HEAD~1", "--rounds=2", "--quick", "--json"], folder);
     const [output] = log.mock.lastCall as [string];

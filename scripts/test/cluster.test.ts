@@ -29,7 +29,7 @@ describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
       expect(outcome.accepted).toBeGreaterThanOrEqual(12);
       expect(outcome.answered).toBe(outcome.accepted);
       expect(outcome.effects).toBeGreaterThan(0);
-      // With only one Restate server, all sessions wait until it has restarted. On a busy machine this takes long.
+      // All sessions wait while the only Restate server restarts, which takes long on a busy machine.
       expect(outcome.worstStalls[0]?.ms ?? 0).toBeLessThan(15_000);
     },
   );

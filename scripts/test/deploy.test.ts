@@ -40,7 +40,7 @@ const variablesOf = (role: "api" | "worker"): readonly string[] =>
 /** These services run once and end. */
 const JOBS: readonly string[] = ["register", "bucket"];
 
-test("the compose file has the processes of the local cluster, in the same numbers", () => {
+test("the compose file has the same numbers of processes as the local cluster", () => {
   const counts = Object.fromEntries(Object.keys(COUNTS).map((name) => [name, 0]));
   for (const [name, { deploy }] of Object.entries(compose.services)) {
     const kind = name.replace(/-\d+$/, "");
@@ -58,7 +58,7 @@ test.each(["api", "worker"] as const)("the compose file gives %s the variables o
   expect(environment["SKEIN_ENGINE"]).toBe("restate");
 });
 
-test.each(["api", "worker"])("the compose file lets bubblewrap work in %s, without a capability", (role) => {
+test.each(["api", "worker"])("the compose file lets bubblewrap work in %s without extra capabilities", (role) => {
   const { cap_drop, security_opt } = compose.services[role] ?? {};
   expect(cap_drop).toEqual(["ALL"]);
   expect(security_opt).toEqual(["no-new-privileges:true", "seccomp=./seccomp.json", "systempaths=unconfined"]);
@@ -168,13 +168,13 @@ test("ports and names in nginx, compose and the manifests match each other", () 
   );
 });
 
-test("no pod is restarted because PostgreSQL is down: only readiness depends on the store", () => {
+test("Kubernetes does not restart a pod while PostgreSQL is down", () => {
   const text = read("kubernetes/skein.yaml");
   expect(text.match(/readinessProbe/g)).toHaveLength(2);
   expect(text.match(/livenessProbe: \{ tcpSocket/g)).toHaveLength(2);
   expect(text).not.toMatch(/path: \/health/);
 });
 
-test("nginx buffers no stream", () => {
+test("nginx does not buffer streams", () => {
   expect(read("nginx.conf")).toMatch(/proxy_buffering off/);
 });

@@ -20,7 +20,7 @@ const pages = [
 
 const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
 
-describe("every npm script that a document names exists, and so does the file that the script runs", () => {
+describe("every npm script in a document exists, and the file that it runs exists", () => {
   const named = pages.flatMap((page) =>
     [...text(page).matchAll(/npm (?:run ([a-z:-]+)\b(?! -w)|(start|test)\b)/g)].map(([, run, own = ""]) => ({
       page,
@@ -63,7 +63,7 @@ describe("every link between documents has a target", () => {
 
 test("every document in docs can be reached from its index, docs/README.md", () => {
   const reached = new Set<string>(["docs/README.md"]);
-  // The set grows during the loop: added pages are visited too.
+  // The loop also visits the pages that it adds to the set.
   for (const page of reached)
     for (const [, target = ""] of text(page).matchAll(/\]\(([^)#]+\.md)/g)) {
       const file = join(dirname(page), target);
@@ -83,8 +83,7 @@ test("docs/reference/settings.md has every key of skein.config.ts and every envi
   expect(named.filter((name) => !isVariable(name)).toSorted()).toEqual(
     [...keys.matchAll(/"(\w+)"/g)].map(([, key = ""]) => key).toSorted(),
   );
-  // The variables of other files are documented elsewhere: folders of coding agents in the guide to the history, keys of
-  // other models in the reference of agents.
+  // Two kinds of variables are documented in other pages: folders of coding agents, and keys of other models.
   const files = ["packages/skein/src/config.ts", ...globSync("packages/cli/src/terminal/*.ts", { cwd: root })];
   const read = new Set(
     files.flatMap((file) => [...text(file).matchAll(/\benv\["([A-Z_\d]+)"\]/g)].map(([, name = ""]) => name)),
@@ -102,7 +101,7 @@ test("examples/README.md lists every example", () => {
   expect(there.filter((name) => !listed.includes(name))).toEqual([]);
 });
 
-describe("every path that a document names exists", () => {
+describe("every path in a document exists", () => {
   const FROM_ROOT = /(?<![\w/.@-])(?:packages|apps|scripts|bench|docs|examples)\/[\w./*-]*[\w*]/g;
   const FILE_NAME = /`([\w./-]+\.(?:tsx?|js|md|wat))`/g;
   /** Files of users, of packages that we use, and files that commands create. */
@@ -112,14 +111,14 @@ describe("every path that a document names exists", () => {
     exclude: ["**/node_modules/**", "**/dist/**"],
   });
 
-  /** NAME stands for the name of a new thing. */
+  /** A path with NAME is a pattern for new files. */
   const isChecked = (path: string): boolean => !path.includes("NAME") && !FOREIGN.includes(path);
   const isThere = (path: string): boolean =>
     path.includes("*") ? globSync(path, { cwd: root }).length > 0 : existsSync(join(root, path));
-  /** A file name without its folder: the folder is in the sentence. */
+  /** Finds a file name without its folder, because the sentence around it may say the folder. */
   const isSomewhere = (path: string): boolean => files.some((file) => file === path || file.endsWith(`/${path}`));
 
-  test.each(pages)("every path that %s names exists", (page) => {
+  test.each(pages)("every path in %s exists", (page) => {
     const paths = [...text(page).matchAll(FROM_ROOT)].map(([path]) => path);
     const names = [...text(page).matchAll(FILE_NAME)].map(([, name = ""]) => name);
     expect(paths.filter((path) => isChecked(path) && !isThere(path))).toEqual([]);
@@ -133,7 +132,7 @@ describe("code in documents is valid", () => {
   );
 
   test("code in documents type-checks", { timeout: 120_000 }, () => {
-    // The snippets are inside the repository, so that package names are resolved as in the repository.
+    // The snippets are inside the repository, so that imports of its packages work.
     const folder = mkdtempSync(join(root, "examples/.snippets-"));
     try {
       const files = snippets.map(({ page, index, code }) => {
@@ -145,7 +144,7 @@ describe("code in documents is valid", () => {
         join(folder, "tsconfig.json"),
         JSON.stringify({
           extends: join(root, "tsconfig.tests.json"),
-          // Incremental: files that have not changed since the last run are not checked again.
+          // Unchanged files are not checked again.
           compilerOptions: {
             incremental: true,
             tsBuildInfoFile: join(root, "node_modules/.cache/skein-snippets.tsbuildinfo"),
@@ -171,11 +170,11 @@ describe("code in documents is valid", () => {
   });
 });
 
-test("the tables of PROTOCOL.md are what the code prints; `npm run conformance` prints them", () => {
+test("the tables of PROTOCOL.md agree with the code; `npm run conformance` updates them", () => {
   expect(withTables(text("PROTOCOL.md"))).toBe(text("PROTOCOL.md"));
 });
 
-test("each decision has a unique number, which is also in its title, and a line in the index of decisions", () => {
+test("each decision has a unique number, the same number in its title, and a line in the index", () => {
   const index = "docs/decisions/README.md";
   const decisions = inFolder("docs/decisions")
     .filter((page) => page !== index)
@@ -189,7 +188,7 @@ test("each decision has a unique number, which is also in its title, and a line 
   );
 });
 
-test("every decision that the code names exists", () => {
+test("every decision that a comment refers to exists", () => {
   const files = globSync("{packages,apps,scripts}/**/*.{ts,tsx}", {
     cwd: root,
     exclude: ["**/node_modules/**", "**/dist/**"],
@@ -202,7 +201,7 @@ test("every decision that the code names exists", () => {
   expect(named.filter(({ number }) => !index.includes(`[${number}](`))).toEqual([]);
 });
 
-test("the five parts have names: no file calls a specification a seed", () => {
+test("no file calls a specification a seed", () => {
   const files = globSync("{*,{packages,apps,scripts,bench,docs,examples}/**/*}.{ts,tsx,md}", {
     cwd: root,
     exclude: ["**/node_modules/**", "**/dist/**"],
@@ -211,7 +210,7 @@ test("the five parts have names: no file calls a specification a seed", () => {
   expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
 });
 
-test("ARCHITECTURE.md has every package, and no other", () => {
+test("ARCHITECTURE.md lists exactly the packages that exist", () => {
   const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new Set([...text("ARCHITECTURE.md").matchAll(/`packages\/(\w+)`/g)].map(([, name]) => name));
   expect(packages.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);

@@ -24,7 +24,7 @@ test(
 const thing = { type: "object", properties: { id: { type: "string" } }, required: ["id"], additionalProperties: false };
 const error = { type: "object", properties: { error: { type: "object" } }, required: ["error"] };
 
-/** A server with one route, which gives this answer. */
+/** Starts a server with one route that gives this answer. */
 async function described(answer: unknown = { id: "a" }, status = 200): Promise<string> {
   const operation = {
     operationId: "getThing",
@@ -49,7 +49,7 @@ const refusal = (code: string, message = "No."): string =>
   JSON.stringify({ error: { code, message, request_id: "r" } });
 
 test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined]>([
-  ["no problem in an answer as described", {}, {}, undefined],
+  ["no problem in an answer that matches the description", {}, {}, undefined],
   ["a 5xx", { status: 500 }, {}, /answered 500/],
   ["a hang", { failure: "hang" }, {}, /within 5 s/],
   ["a broken connection", { failure: "broken" }, {}, /broke/],

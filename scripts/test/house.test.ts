@@ -45,7 +45,7 @@ test("a checkout without mistakes passes", () => {
   expect(failures()).toEqual([]);
 });
 
-describe("a mistake fails with one line that names its place and where the code belongs", () => {
+describe("a mistake fails with a line that says its place and where the code belongs", () => {
   const lines = (count: number, line: string): string => Array.from({ length: count }, () => line).join("\n");
 
   const MISTAKES: readonly (readonly [what: string, files: Readonly<Record<string, string>>, sentence: string])[] = [
@@ -207,14 +207,14 @@ describe("known findings", () => {
     expect(failures({ "long files": 1 })).toEqual([]);
   });
 
-  test("more open findings fail with the whole list, because it is unknown which one is new", () => {
+  test("more open findings fail, and the message lists all of them", () => {
     plant("packages/server/src/y.ts", Array.from({ length: 351 }, () => "work();").join("\n"));
     const [first, ...others] = failures({ "long files": 1 });
     expect(first).toBe("long files: 2 found, 1 known. At least one of these is new:");
     expect(others).toHaveLength(2);
   });
 
-  test("fewer open findings give a message that names the smaller number", () => {
+  test("if fewer findings are open, a message says the new number", () => {
     expect(checkHouse(readSourceTree(folder), { "long files": 3 }).mended).toEqual([
       'scripts/house/still-open.json: "long files" is 3, but only 1 are left. Set it to 1.',
     ]);

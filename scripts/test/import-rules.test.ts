@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
-/** Some modules of Node. They are allowed in folders that do I/O, and rejected in others. */
+/** Some modules of Node, which only the folders that do I/O may import. */
 const NODE: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],
@@ -72,7 +72,7 @@ const planted: readonly Planted[] = [
 ].map((plant, number) => ({ ...plant, file: `${plant.folder}/planted-${number}.ts` }));
 
 function isAllowed(module: string, allowed: readonly string[]): boolean {
-  // An entry allows a package with all its subpaths, or (for runtimes) only one subpath.
+  // An entry such as `@skein/core` also allows its subpaths. An entry can also be a single subpath.
   return allowed.some((name) => module === name || module.startsWith(`${name}/`));
 }
 
@@ -108,7 +108,7 @@ const said = (file: string): string =>
     .map(({ message, help }) => `${message} ${help ?? ""}`)
     .join("\n");
 
-describe("the linter refuses an import that the table does not allow, and names the rule", () => {
+describe("the linter rejects an import that the table does not allow", () => {
   const refused = planted.filter((plant) => plant.refused);
   test.each(refused)("$folder may not import $module", ({ file, refused: sentence }) => {
     expect(said(file)).toMatch(sentence as RegExp);

@@ -1,4 +1,4 @@
-/** What `npm install` installs, in a clone and for a user of the packages. */
+/** Tests what `npm install` installs in a clone and for users of the packages. */
 import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -33,7 +33,7 @@ interface Manifest {
 const manifests = readdirSync(`${root}/packages`).map((folder) => json(`packages/${folder}/package.json`) as Manifest);
 
 test.each(manifests)(
-  "$name lets its user choose versions: its dependencies are ranges, and zod is a peer",
+  "the dependencies of $name are version ranges, and zod is a peer dependency",
   ({ name, ...manifest }) => {
     const { dependencies = {}, peerDependencies = {} } = manifest;
     const pinned = Object.entries(dependencies).filter(

@@ -45,14 +45,14 @@ test.each([
       sessions: 6,
       delayMs: [30, 400],
     });
-    // A slow start of a process is no violation here, because the machine may be busy.
+    // Slow starts of processes are ignored, because the machine may be busy.
     expect(outcome.violations.filter(({ invariant }) => invariant !== "resume")).toEqual([]);
     expect(outcome.effects).toBeGreaterThan(0);
   },
   60_000,
 );
 
-/** Two workers on one database, and a client that sends prompts. */
+/** Starts two workers on one database and a client that sends prompts. */
 async function twoWorkers(effectMs: number) {
   const place = { folder: folder() };
   const simulator = await createSimulator();
@@ -85,7 +85,7 @@ test("a dead worker loses its session within its lease plus 1.5 s, and a second 
   await expect.poll(() => client.finished()).toBe(true);
 });
 
-test("a worker that was stopped for longer than its lease writes nothing afterwards", async () => {
+test("a worker writes nothing after a pause that was longer than its lease", async () => {
   const { task, store, effects, first, client } = await twoWorkers(50);
   await client.feed();
   await expect.poll(() => effects.effects.length).toBeGreaterThan(0);

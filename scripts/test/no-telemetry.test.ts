@@ -1,5 +1,5 @@
 /**
- * Tests that Skein calls only configured addresses. strace records all connections of its processes, also those of native
+ * Tests that Skein calls only configured addresses. strace records all connections of its processes, even from native
  * code such as DuckDB. The processes run in a network namespace that has only loopback, so nothing leaves the machine.
  */
 import { spawnSync } from "node:child_process";
@@ -44,7 +44,7 @@ test.skipIf(!canWatch)("a call to an address and a DNS query are detected", () =
     await fetch("http://skein.invalid/").catch(() => {});`;
   const { addresses } = watch("--input-type=module", "--eval", code);
   expect(addresses).toContain("192.0.2.7");
-  // If this machine asks a name server beyond loopback, the query for the name must have been detected too.
+  // If this machine uses a remote name server, the DNS query must have been detected too.
   const servers = [...readFileSync("/etc/resolv.conf", "utf8").matchAll(/^nameserver (\S+)$/gm)].map(([, one]) => one);
   const beyond = servers.filter((server) => !server?.startsWith("127."));
   expect(beyond.length === 0 || addresses.some((address) => beyond.includes(address))).toBe(true);

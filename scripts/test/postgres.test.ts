@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startPostgres } from "../postgres.ts";
 
-test("stopping PostgreSQL throws no error after Ctrl-C has already ended it, and removes its folder", async () => {
+test("if Ctrl-C has already ended PostgreSQL, stop throws no error and removes the folder", async () => {
   const prefix = `skein-pg-ended-${process.pid}-`;
   const server = await startPostgres({ prefix });
   const folder = join(tmpdir(), readdirSync(tmpdir()).find((name) => name.startsWith(prefix)) ?? "");

@@ -1,4 +1,4 @@
-/** What a release promises about every package, checked before packing. `npm run release -- --dry-run` checks the rest. */
+/** Tests the packages before they are packed. `npm run release -- --dry-run` checks the packed files. */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ describe.each(folders)("the package %s", (name) => {
   const directory = `packages/${name}`;
   const manifest = publishedManifest(readManifest(join(root, directory)), shared, directory);
 
-  test("a package says what it is, where its source is, and what it contains", () => {
+  test("a package has a description, the address of its source, and a list of its files", () => {
     expect(manifest).toMatchObject({
       version: "3.2.1",
       license: "MIT",
@@ -32,7 +32,7 @@ describe.each(folders)("the package %s", (name) => {
     expect(manifest).not.toHaveProperty("devDependencies");
   });
 
-  test("a package depends on the other packages in its own version", () => {
+  test("a package depends on the same version of other Skein packages", () => {
     const ours = Object.entries({ ...manifest.dependencies, ...manifest.peerDependencies }).filter(([other]) =>
       /^(?:skein$|@skein\/)/.test(other),
     );
@@ -77,7 +77,7 @@ test("the example of every package's README runs", async () => {
 describe("the changelog", () => {
   const before = "# Changelog\n\n## Unreleased\n\n- A thing.\n\n## 0.1.0 (2026-01-01)\n\n- Old.\n";
 
-  test("the changelog gets a version and a date, and a new section above", () => {
+  test("a release adds the version, the date and a new section to the changelog", () => {
     const after = releaseChangelog(before, "0.2.0", "2026-02-02");
     expect(after).toContain("## Unreleased\n\n## 0.2.0 (2026-02-02)\n\n- A thing.\n\n## 0.1.0");
     expect(unreleased(after)).toBe("");
@@ -105,14 +105,14 @@ test("a release with a version is rejected while the repository's address is a p
   ]);
 });
 
-test("THIRD-PARTY-NOTICES.md is what `npm run notices` writes", async () => {
+test("THIRD-PARTY-NOTICES.md agrees with the output of `npm run notices`", async () => {
   const written = await thirdPartyNotices();
   expect(text("THIRD-PARTY-NOTICES.md")).toBe(written);
   for (const term of ["Business Source License", "Anthropic", "## Code in the console"])
     expect(written).toContain(term);
 });
 
-test("only the server's package contains the notices, because only it contains the console", () => {
+test("only the package with the console contains the third-party notices", () => {
   const bringing = folders.filter((name) =>
     readManifest(join(root, "packages", name)).files?.includes("THIRD-PARTY-NOTICES.md"),
   );

@@ -18,7 +18,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("Node's fetch gets events as they happen, a stream without events stays open, and idle connections do not block others", async () => {
+test("events reach Node's fetch at once, a stream without events stays open, and idle connections do not block others", async () => {
   const way = { name: "fetch", url: served.url };
   expect(await live(served, way.name, way.url)).toMatchObject({ passed: true });
   expect(await idle(served, [way], 0.01)).toMatchObject([{ passed: true }]);
@@ -26,7 +26,7 @@ test("Node's fetch gets events as they happen, a stream without events stays ope
 });
 
 test.each(["nginx", "haproxy"] as const)(
-  "events arrive as they happen through the proxy %s, if the proxy is installed",
+  "events pass the proxy %s at once, if the proxy is installed",
   async (name) => {
     if (!isInstalled(name)) return;
     const proxy = await startProxy(name, served.url, folder);

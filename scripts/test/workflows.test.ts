@@ -1,4 +1,4 @@
-/** The files that a Git host reads: workflows, and the forms for issues and pull requests. */
+/** Tests the files that a Git host reads: workflows, and forms for issues and pull requests. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,7 +49,7 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (file) =
   });
 });
 
-test("CI runs on the three systems that docs/reference/systems.md names, and everything that .ci/run does on Linux", () => {
+test("CI uses the three systems of docs/reference/systems.md, and runs the commands of .ci/run on Linux", () => {
   const { jobs } = parse(text(".github/workflows/ci.yml")) as Workflow;
   const systems = Object.values(jobs).map((job) => job["runs-on"].split("-")[0]);
   expect(new Set(systems)).toEqual(new Set(["ubuntu", "macos", "windows"]));

@@ -14,7 +14,7 @@ export function whyNoBrowser(): string | undefined {
   return spawnSync("chromium", ["--version"]).status === 0 ? undefined : "chromium is not installed, so it is skipped.";
 }
 
-/** Compares the events that Chromium's EventSource receives with the list of events. */
+/** Checks that Chromium's EventSource receives all events of a session. */
 export async function inBrowser(served: Served, folder: string): Promise<Finding> {
   const { path, headers, talk, edit } = await openSession(served);
   await edit("ü 漢字 🌍 : \u2028 x");
@@ -52,7 +52,7 @@ export async function inBrowser(served: Served, folder: string): Promise<Finding
   }
 }
 
-/** A page, and a server that forwards to Skein with the key, which an EventSource cannot send. */
+/** Serves a page, and forwards its requests to Skein with a key, because an EventSource cannot send a key. */
 async function startPage({ url, keys }: Served): Promise<{ url: string; close: () => void }> {
   const { port } = new URL(url);
   const server = createServer((incoming, response) => {
@@ -79,7 +79,7 @@ async function startPage({ url, keys }: Served): Promise<{ url: string; close: (
   };
 }
 
-/** Headless Chromium, controlled over its debugging socket. */
+/** Starts headless Chromium, and controls it over its debugging socket. */
 async function startBrowser(profile: string) {
   const args = [
     "--headless",
@@ -117,7 +117,7 @@ async function startBrowser(profile: string) {
       const { sessionId } = (await send("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
       await send("Page.enable", {}, sessionId);
       await send("Page.navigate", { url }, sessionId);
-      // Waits until the browser has left about:blank for the page.
+      // Waits until the browser shows the page instead of about:blank.
       for (;;) {
         const { result } = (await send("Runtime.evaluate", { expression: "location.href" }, sessionId)) as Evaluated;
         if (result.value === url) break;

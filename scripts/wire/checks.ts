@@ -18,7 +18,8 @@ const PIECES = 20;
 const PAUSE_MS = 100;
 
 /**
- * Checks that a stream arrives live: every event once, drafts while they are written, and the rest after a reconnect.
+ * Checks that every event of a stream arrives once, that drafts arrive without delay, and that a reconnect gets the
+ * rest.
  */
 export async function live(served: Served, name: string, url: string): Promise<Finding> {
   const { path, headers, talk } = await openSession(served);
@@ -75,7 +76,7 @@ function longestPause(times: readonly number[]): number {
   return Math.max(0, ...times.slice(1).map((time, at) => time - (times[at] ?? time)));
 }
 
-/** Checks that connections that send one request and then stay idle do not block other connections. */
+/** Checks that idle connections do not block other connections. Each idle connection has sent a request. */
 export async function idleConnections({ url }: Served, count: number): Promise<Finding> {
   const { port } = new URL(url);
   const sockets: Socket[] = [];
@@ -128,8 +129,8 @@ const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 const WARM_UP = 5000;
 
 /**
- * Checks that the time of a rejection does not reveal how much of a key was right. Keys with a wrong first letter and
- * keys with a wrong last letter are sent in random order, so that other load affects both kinds.
+ * Checks that the time until a rejection does not depend on the position of a wrong letter in a key. Keys with a wrong
+ * first letter and keys with a wrong last letter are sent in random order, so that other load affects both kinds.
  */
 export async function keyTiming({ url, keys }: Served, requests: number): Promise<Finding> {
   // Each kind has many keys, because a single key may be slow to look up by chance.
@@ -158,7 +159,7 @@ export async function keyTiming({ url, keys }: Served, requests: number): Promis
   };
 }
 
-/** The mean without the slowest 1 %, which other load on the machine caused, and its standard error. */
+/** Returns the mean and its standard error, without the slowest 1 %, which other load on the machine caused. */
 function statistics(times: readonly number[]): { readonly mean: number; readonly error: number } {
   const kept = times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length * 0.99));
   const mean = kept.reduce((sum, time) => sum + time, 0) / kept.length;
@@ -166,7 +167,10 @@ function statistics(times: readonly number[]): { readonly mean: number; readonly
   return { mean, error: Math.sqrt(variance / kept.length) };
 }
 
-/** Sends requests over one connection with a key. Returns the microseconds until the rejection. */
+/**
+ * Makes a function that sends a request with a key over one connection, and returns the microseconds until the
+ * rejection.
+ */
 function createAsker(url: string) {
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");

@@ -17,7 +17,10 @@ export function isInstalled(name: ProxyName): boolean {
   return spawnSync(name, ["-v"]).status === 0;
 }
 
-/** The configurations of the proxies: the defaults of Debian's packages with compression. Nothing is set for streams. */
+/**
+ * The configurations of the proxies have the defaults of Debian's packages with compression, and no settings for
+ * streams.
+ */
 const CONFIGS: Readonly<Record<ProxyName, (port: number, server: string, folder: string) => string>> = {
   nginx: (port, server, folder) => `
 daemon off;

@@ -6,7 +6,7 @@ interface Frame {
   readonly at: number;
 }
 
-/** A stream that is read with Node's own fetch. */
+/** A stream that is read with Node's `fetch`. */
 export interface Reader {
   readonly frames: readonly Frame[];
   /** The arrival time of each keep-alive comment. */

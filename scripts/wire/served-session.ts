@@ -1,13 +1,13 @@
 import { script } from "@skein/simulator";
 import type { Served } from "../fuzz/start-server.ts";
 
-/** A session to read, and functions that change it. */
+/** A session on a server, and functions that change the session. */
 export interface ServedSession {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Appends one event. */
   edit(title: string): Promise<void>;
-  /** Sends a prompt whose answer is sent in pieces with this pause between them. */
+  /** Sends a prompt. The answer arrives in `pieces` with a pause after each piece. */
   talk(pieces: number, pauseMs: number): Promise<void>;
 }
 

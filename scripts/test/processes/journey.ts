@@ -1,4 +1,4 @@
-/** A typical use of Skein, step by step, while a test watches which addresses it calls. */
+/** Runs the typical steps of a user. A test watches which addresses the steps call. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
