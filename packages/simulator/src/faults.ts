@@ -22,10 +22,10 @@ export const NO_FAULTS: Faults = {
 const MAXIMUM_COUNTERS = 10_000;
 
 /**
- * Decides which faults of a step happen now.
+ * Decides which faults of a step happen at this call.
  *
- * This counter is the only state of scripts: a fault with `times` is counted per script text and step number. Two
- * conversations with the same script share that count, unless their labels differ.
+ * A fault with `times` is counted per script text and step number. Two conversations with the same script share the
+ * count, unless their labels differ. Scripts have no other state.
  */
 export function createFaultCounter(): (step: Step, key: string) => Faults {
   const counters = new Map<string, number>();

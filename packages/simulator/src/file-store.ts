@@ -38,7 +38,7 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   txt: "text/plain",
 };
 
-/** Files in memory. Above 256 MB the oldest are removed. */
+/** Stores files in memory. Above 256 MB, the oldest files are removed. */
 export function createFileStore({ ids, now }: { readonly ids: Ids; readonly now: () => number }): FileStore {
   const files = new Map<string, { readonly metadata: FileMetadata; readonly bytes: Buffer }>();
   let total = 0;

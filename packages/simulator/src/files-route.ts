@@ -47,7 +47,10 @@ function sendContent(files: FileStore, id: string, response: ServerResponse): vo
     .end(bytes);
 }
 
-/** A page for both kinds of clients: new ones read `next_page`, older ones read `has_more` and send `after_id`. */
+/**
+ * Returns a page for new and for older clients. New clients read `next_page`. Older clients read `has_more` and send
+ * `after_id`.
+ */
 function page(all: readonly FileMetadata[], query: URLSearchParams): object {
   const ids = [...query.getAll("ids"), ...query.getAll("ids[]")];
   const wanted = ids.length > 0 ? all.filter((file) => ids.includes(file.id)) : all;

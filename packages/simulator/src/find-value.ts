@@ -100,7 +100,10 @@ function afterName(prompt: string, name: string, pattern: RegExp): RegExpExecArr
   return undefined;
 }
 
-/** The number in a prompt for this property: the second number for `b` and similar names, otherwise the first. */
+/**
+ * Returns a number from the prompt for a property. `b` and similar names get the second number, `sum` and similar names
+ * the result of a calculation, and all other names the first number.
+ */
 function findNumber(prompt: string, name: string): number | undefined {
   const sum = /^(answer|result|sum)$/i.test(name) ? solveSum(prompt) : null;
   return sum === null ? numbersIn(prompt)[/^(b|y|second|right)$/i.test(name) ? 1 : 0] : Number(sum);

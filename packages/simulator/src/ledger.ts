@@ -33,7 +33,7 @@ export interface Call {
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string | null;
   readonly stream: boolean;
-  /** The parsed body; null for calls without one and for calls whose body was dropped (`keepBodies`). */
+  /** The parsed body. Null if the call has no body, or if its body was dropped (`keepBodies`). */
   readonly request: unknown;
   readonly label: string | null;
   /** Which step of its script was played; null without a script. */
@@ -81,7 +81,7 @@ export interface LedgerOptions {
   readonly keepBodies?: number;
 }
 
-/** The ledger with its writing methods, for the simulator itself. */
+/** The ledger with its writing methods. Only the simulator uses them. */
 export interface LedgerBook extends Ledger {
   open(call: Pick<Call, "kind" | "method" | "path"> & { readonly headers: IncomingHttpHeaders }): OpenCall;
   keepBody(call: OpenCall, body: unknown, bytes: number): void;

@@ -15,7 +15,7 @@ import { titleStep } from "./title.ts";
 import type { JsonObject } from "./wire.ts";
 
 export interface ModelDeps extends Omit<AnswerDeps, "count"> {
-  /** The delay between the deltas of a demo answer, so that people see it being written. */
+  /** The delay between the deltas of a demo answer, so that people can watch the answer grow. */
   readonly demoDelayMs: number;
 }
 

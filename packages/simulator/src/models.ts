@@ -21,7 +21,7 @@ const MODELS: readonly JsonObject[] = [
   model("claude-haiku-5-5", "Claude Haiku 5.5", "haiku"),
 ];
 
-/** What `/v1/models` lists. Other model names are accepted in requests too. */
+/** Returns the list of `/v1/models`. Requests may also name other models. */
 export function listModels(query: URLSearchParams): JsonObject {
   const after = MODELS.findIndex(({ id }) => id === query.get("after_id"));
   const data = MODELS.slice(after + 1, after + 1 + Number(query.get("limit") ?? 20));

@@ -1,9 +1,9 @@
 /**
  * Determines which step of a script answers a request.
  *
- * Stateless: the last user text that contains a script is the current script, and the number of assistant messages
- * after it is the number of the step. So resumes, forks, subagents and parallel sessions need no state in the
- * simulator. After the last step of a script, that step is repeated.
+ * The last user text that contains a script is the current script. The number of assistant messages after this text is
+ * the number of the step. So the simulator needs no state for resumes, forks, subagents and parallel sessions. After
+ * the last step of a script, that step is repeated.
  */
 import { readScript, type Script, type Step } from "./script.ts";
 import { resultText, textsOf, type Block, type Message } from "./wire.ts";

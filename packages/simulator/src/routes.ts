@@ -115,7 +115,10 @@ function notFound({ method, path }: OpenCall, dialect: Dialect): ApiError {
   return new ApiError(404, dialect === chat ? { message: `Invalid URL (${method} ${path})` } : {});
 }
 
-/** The dialect of an error. On a shared or unknown `/v1/` route, a request without Anthropic's headers gets OpenAI's. */
+/**
+ * Returns the dialect of an error. On a shared or unknown `/v1/` route, a request without Anthropic's headers gets an
+ * error in OpenAI's format.
+ */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;
   if (kind === "bedrock" || kind === "vertex") return kind === "bedrock" ? bedrock : vertex;
@@ -152,7 +155,7 @@ function queryOf(request: IncomingMessage): URLSearchParams {
   return new URLSearchParams((request.url ?? "").slice(pathOf(request.url ?? "").length));
 }
 
-/** A failure of the simulator itself is reported in the answer, where the author of a test will see it. */
+/** Reports a failure of the simulator in the answer, so that the author of a test sees it. */
 function bug(error: unknown): ApiError {
   return new ApiError(500, {
     message: `The simulator failed: ${error instanceof Error ? error.stack : String(error)}`,

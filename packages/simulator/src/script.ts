@@ -15,7 +15,7 @@ export interface Step {
 
   /**
    * The stop reason. Default: `tool_use` after calls of client tools, `max_tokens` or `stop_sequence` if these apply,
-   * otherwise `end_turn`.
+   * and `end_turn` in all other cases.
    */
   readonly stop?: StopReason;
   readonly stopDetails?: JsonObject;
@@ -34,13 +34,17 @@ export interface Step {
   readonly streamError?: StreamErrorFault;
   /** Resets the connection after this many bytes of the body. With 0 bytes, not even the headers are sent. */
   readonly cut?: CutFault;
-  /** Stops sending, but keeps the connection open: `true` from the start, otherwise after some deltas. */
+  /** Stops sending, but keeps the connection open. `true` sends nothing, an object sends some deltas first. */
   readonly hang?: true | HangFault;
-  /** Closes the connection normally, but without the final event: `true` after all deltas, otherwise after some. */
+  /**
+   * Closes the connection normally, but without the final event. `true` sends all deltas first, an object only some.
+   */
   readonly endEarly?: true | EndEarlyFault;
   /** A response with status 200 that is not an answer. */
   readonly instead?: InsteadFault;
-  /** How the answer differs from what OpenAI itself sends. Only in Chat Completions, except `changingIds`. */
+  /**
+   * The differences of the answer from an answer of OpenAI. Except `changingIds`, they apply only to Chat Completions.
+   */
   readonly quirks?: Quirks;
   /** Sends each byte of the body in its own chunk. */
   readonly oneByte?: boolean;
@@ -63,7 +67,7 @@ export interface CodeRun {
   readonly stderr?: string;
   readonly returnCode?: number;
   readonly files?: readonly GeneratedFile[];
-  /** An error of the tool itself, such as `unavailable`. */
+  /** The error code of the tool, such as `unavailable`. */
   readonly error?: string;
 }
 
@@ -77,7 +81,7 @@ export interface GeneratedFile {
 export interface Search {
   readonly query: string;
   readonly results?: readonly SearchResult[];
-  /** An error of the tool itself, such as `max_uses_exceeded`. */
+  /** The error code of the tool, such as `max_uses_exceeded`. */
   readonly error?: string;
 }
 
@@ -89,7 +93,9 @@ interface SearchResult {
   readonly cite?: string;
 }
 
-/** A fault with `times` happens that often for this script and step; after that, the step is answered normally. */
+/**
+ * A fault with `times` happens at the first `times` calls for this script and step. Later calls are answered normally.
+ */
 interface Fault {
   readonly times?: number;
 }
@@ -134,7 +140,7 @@ export interface Quirks {
   readonly index?: "missing" | "zero";
   /** Calls have no `id`. */
   readonly id?: "missing";
-  /** Later deltas of a call have another `id` than the first; in the Responses API the final item has another `id`. */
+  /** The `id` of a call changes after its first delta. In the Responses API, it changes in the final item. */
   readonly changingIds?: boolean;
   /** Each call is sent in one delta. */
   readonly wholeCalls?: boolean;
@@ -142,7 +148,7 @@ export interface Quirks {
   readonly interleaved?: boolean;
   /** `arguments` as an object instead of a string. */
   readonly objectArguments?: boolean;
-  /** The fields with the reasoning. Default: `reasoning_content`. With several fields it is repeated in each. */
+  /** The fields that contain the reasoning. Default: `reasoning_content`. Each of several fields contains all of it. */
   readonly reasoning?: readonly ("reasoning_content" | "reasoning" | "reasoning_text" | "reasoning_details")[];
   /** `last`: usage is in the delta with the finish reason. `missing`: there is no usage, even if requested. */
   readonly usage?: "missing" | "last";
@@ -162,7 +168,10 @@ export interface Script {
 const MARK = "[[script:";
 const SCRIPT = /\[\[script:([A-Za-z0-9+/=_-]+)\]\]/g;
 
-/** The text to put into a prompt so that the simulator plays these steps. The ledger shows the label. */
+/**
+ * Returns a text for a prompt. If a prompt contains this text, the simulator plays these steps. The ledger shows the
+ * label.
+ */
 export function script(steps: readonly Step[], label?: string): string {
   const json = JSON.stringify(label === undefined ? steps : { label, steps });
   return `${MARK}${Buffer.from(json).toString("base64")}]]`;

@@ -79,7 +79,7 @@ async function send(response: ServerResponse, answer: AnswerToSend, signal: Abor
     for (const piece of piecesOf(bytes, step)) {
       if (signal.aborted) return "aborted";
       response.write(piece);
-      // Waits for the event loop, because otherwise the pieces would be sent together.
+      // Without this wait for the event loop, the pieces would be sent together.
       if (step.oneByte || step.splitUtf8) await setImmediate();
     }
     room -= bytes.length;

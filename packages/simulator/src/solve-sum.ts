@@ -17,7 +17,7 @@ export function solveSum(text: string): string | null {
   return String(Number(value.toPrecision(12)));
 }
 
-/** A recursive descent over `+ - * / ( )`; null if the text is not an expression. */
+/** Evaluates an expression with `+ - * / ( )`. Null if the text is not such an expression. */
 function evaluate(expression: string): number | null {
   const tokens = expression.match(/\d+(?:\.\d+)?|[-+*/()]/g) ?? [];
   let at = 0;

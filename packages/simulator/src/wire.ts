@@ -16,14 +16,14 @@ export interface Message {
 
 export interface Tool {
   readonly name: string;
-  /** Absent or `custom` for the client's own tools; otherwise a server tool's version. */
+  /** Absent or `custom` for a tool of the client. The version for a server tool. */
   readonly type?: string;
   readonly description?: string;
   readonly input_schema?: JsonObject;
   readonly [key: string]: unknown;
 }
 
-/** A request that has been checked: the fields here have these types. */
+/** A checked request, whose fields have these types. */
 export interface MessagesRequest {
   readonly model: string;
   readonly messages: readonly Message[];
@@ -37,7 +37,7 @@ export interface MessagesRequest {
   readonly container: { readonly id: string | null; readonly skills: readonly JsonObject[] } | null;
   /** The schema of `output_config.format`, if the caller wants JSON. */
   readonly outputSchema: JsonObject | null;
-  /** `cache_control` of the request itself, which marks its last block. */
+  /** The `cache_control` at the top of the request. It marks the last block of the request. */
   readonly cacheControl: CacheControl | null;
 }
 

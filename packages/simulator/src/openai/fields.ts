@@ -128,7 +128,7 @@ function checkStrict(schema: JsonObject, owner: string, param: string): void {
   for (const each of inner) if (isObject(each)) checkStrict(each, owner, param);
 }
 
-/** The named schema of an answer that must be JSON. */
+/** Parses the schema of an answer that must be JSON. */
 export function outputSchema(format: JsonObject, param: string): JsonObject {
   stringAt(format.name, `${param}.name`);
   const schema = objectAt(format.schema, `${param}.schema`);
@@ -172,8 +172,8 @@ export function attachment(url: string, type: "image" | "document", param: strin
 }
 
 /**
- * The input of a call: text that should be the JSON of an object. It may be a model's own invalid JSON that the client sends back,
- * so nothing is rejected.
+ * Parses the input of a call, which should be the text of a JSON object. Nothing is rejected, because a client may send
+ * back invalid JSON of a model.
  */
 export function inputOf(text: string): JsonObject {
   try {

@@ -10,8 +10,7 @@ const MODELS: readonly JsonObject[] = NAMES.map((id) => ({
 }));
 
 /**
- * The answer of `/v1/models` for an OpenAI client: the list, or one model. Other model names are accepted in requests
- * too.
+ * Returns the answer of `/v1/models` for an OpenAI client: the list, or one model. Requests may also name other models.
  */
 export function openaiModels(id: string): JsonObject {
   if (id === "") return { object: "list", data: MODELS };

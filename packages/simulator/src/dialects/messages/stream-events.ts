@@ -61,7 +61,7 @@ function endOf({ stop_reason, stop_sequence, stop_details, container, usage }: A
   });
 }
 
-/** The block at its start: fields that deltas fill are empty. Other blocks are sent whole. */
+/** Empties the fields that deltas will fill. Other blocks are sent whole. */
 function opening(block: Block): Block {
   if (block.type === "text") return { ...block, text: "", ...(block.citations !== undefined && { citations: [] }) };
   if (block.type === "thinking") return { ...block, thinking: "", signature: "" };

@@ -21,7 +21,8 @@ export function parseItems(input: unknown): Items {
   const items = input.map((item, index) => objectAt(item, `input[${index}]`));
   const system: Block[] = [];
   const messages: { role: Message["role"]; content: Block[] }[] = [];
-  // All output items of one answer become one message, because the number of these messages is the step of the script.
+  // All output items of one answer become one message, because the simulator counts these messages to find the step of
+  // the script.
   const add = (role: Message["role"], blocks: readonly Block[]): void => {
     const last = messages.at(-1);
     if (last?.role === role && role === "assistant") last.content.push(...blocks);

@@ -1,5 +1,6 @@
 /**
- * A request of the Responses API is translated to the simulator's own format, or rejected with a 400 and OpenAI's message.
+ * Translates a request of the Responses API into a request of the Messages API, or rejects it with a 400 and OpenAI's
+ * message.
  */
 import { checkPairs } from "../../check-pairs.ts";
 import { isObject, type Block, type JsonObject, type MessagesRequest, type Tool } from "../../wire.ts";
@@ -69,7 +70,10 @@ export function parseResponses(body: unknown): MessagesRequest {
   };
 }
 
-/** The simulator stores no conversation, and neither does the API with `store: false`. */
+/**
+ * Rejects requests that need a stored conversation. The simulator stores no conversations, like the API with `store:
+ * false`.
+ */
 function checkMemory({ previous_response_id: previous, conversation, include }: JsonObject): void {
   if (typeof previous === "string") {
     const message = `Previous response with id '${previous}' not found.`;

@@ -42,7 +42,7 @@ function itemEvents(item: JsonObject, output_index: number, { chunk, quirks }: A
   ];
 }
 
-/** The item with new ids, which differ from those in the earlier events of this item. */
+/** Gives the item other ids than its earlier events had. */
 function renamed(item: JsonObject): JsonObject {
   const { id, call_id: called } = item as { readonly id?: string; readonly call_id?: string };
   return { ...item, id: `${id}later`, ...(called !== undefined && { call_id: `${called}_later` }) };

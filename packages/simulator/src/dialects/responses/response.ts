@@ -67,7 +67,7 @@ function itemOf(block: Block, id: string, sealed: boolean): readonly JsonObject[
     case "thinking": {
       const text = String(block.thinking);
       const encrypted = sealed ? { encrypted_content: seal(text, `rs_${id}`) } : {};
-      // Hidden reasoning has no summary, but must be sent back too.
+      // Hidden reasoning has no summary, but the client must send it back too.
       const summary = text === "" ? [] : [{ type: "summary_text", text }];
       return [{ id: `rs_${id}`, type: "reasoning", summary, ...encrypted }];
     }

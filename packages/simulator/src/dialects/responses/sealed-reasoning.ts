@@ -11,7 +11,7 @@ export function seal(thinking: string, itemId: string): string {
   return `${PREFIX}${text}.${hash("sha256", `${itemId} ${text}`, "base64url")}`;
 }
 
-/** Whether the text was changed, or belongs to another item. Texts of other servers cannot be checked. */
+/** Returns whether the text was changed, or belongs to another item. A text of another server counts as changed. */
 export function isSealBroken(sealed: string, itemId: string): boolean {
   const [text = "", proof] = sealed.slice(PREFIX.length).split(".");
   return !sealed.startsWith(PREFIX) || proof !== hash("sha256", `${itemId} ${text}`, "base64url");

@@ -9,7 +9,7 @@ import { parseRequest } from "../messages/parse-request.ts";
 export const VERTEX_PATH =
   /^\/v1\/projects\/[^/]+\/locations\/[^/]+\/publishers\/anthropic\/models\/(?<model>[^/]+):(?<verb>rawPredict|streamRawPredict)$/;
 
-/** Statuses that Google itself answers with, before the request reaches the model. */
+/** Google answers with these statuses before the request reaches the model. */
 const OF_GOOGLE = new Set([401, 403, 404, 429]);
 
 export const vertex: Dialect = {
