@@ -1,4 +1,7 @@
-/** `npm run check`: every check of the code that does not run it. All checks run, and one failure fails the command. */
+/**
+ * `npm run check` checks the code without running it. If one check fails, the other checks still run, and the command
+ * fails.
+ */
 import { spawnSync } from "node:child_process";
 
 const bin = (name: string): string => `node_modules/.bin/${name}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster:test`: a whole cluster on this machine, while one part after the other breaks. Ends with the list of
- * violations.
+ * `npm run cluster:test` runs a whole cluster on this machine, and breaks one part after the other. It ends with the
+ * list of violations.
  */
 import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";

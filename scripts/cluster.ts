@@ -17,7 +17,8 @@ folder, with load balancers before the api processes and the workers. The model 
   process.exit(0);
 }
 const asked = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
-// npm sends the Ctrl-C of a terminal a second time, which must not end this process before the folder is removed.
+// npm sends the Ctrl-C of a terminal a second time. The second signal must not end this process before the folder is
+// removed.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 const cluster = await startCluster({
   isSimulation: true,

@@ -44,7 +44,7 @@ export interface FuzzOptions {
   readonly progress?: (text: string) => void;
 }
 
-/** Everything that was found, and the server's messages about it. */
+/** The results of the requests, with the error messages that the server printed. */
 export interface Fuzzed extends Campaign {
   readonly complaints: string;
 }

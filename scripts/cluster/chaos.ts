@@ -16,7 +16,7 @@ import { explainUnsettled } from "./unfinished-sessions.ts";
 
 export interface ChaosOptions {
   readonly sessions: number;
-  /** How many of the sessions are Claude Code's. */
+  /** How many of the sessions use Claude Code. */
   readonly claude?: number;
   /** The least number of prompts for each session. Sessions get more prompts while faults continue. */
   readonly prompts: number;
@@ -31,7 +31,7 @@ export interface ChaosOptions {
   readonly postgresDownMs: number;
   readonly seed: number;
   readonly restateNodes?: number;
-  /** How long the sessions may take to end after the last fault. After that the unfinished ones are reported. */
+  /** How long the sessions may take to end after the last fault. Sessions that are unfinished then are reported. */
   readonly settleMs?: number;
   readonly say?: (line: string) => void;
   /** Selects faults by a part of their name. Default: all. */
@@ -129,8 +129,8 @@ function endedByItself(name: string): Violation {
 }
 
 /**
- * The settings for sessions of Claude Code, whose folders every worker has. If no such sessions are asked for, Claude
- * Code is off, because the cluster then starts faster.
+ * Returns the settings for sessions of Claude Code. If no such sessions are asked for, Claude Code is off, because the
+ * cluster then starts faster.
  */
 function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<string, string> {
   if (claude === 0) return { SKEIN_CLAUDE_CODE: "off" };
@@ -141,22 +141,25 @@ interface Pace {
   /** The prompts and the events so far. */
   readonly operations: Operation[];
   readonly streams: Stream[];
-  /** The sessions of Claude Code, and the folder of each. */
+  /** The sessions of Claude Code with their folders. */
   readonly claude: Map<string, string>;
   readonly folder: string;
-  /** Aborts when the faults are over. After that, a session gets another prompt only if it has had too few. */
+  /** Aborts when the faults are over. Later, a session gets another prompt only if it has had too few prompts. */
   readonly calm: AbortSignal;
-  /** Aborts when the campaign is over: then followers stop. */
+  /** Aborts when the campaign is over, and stops the readers of the sessions. */
   readonly over: AbortSignal;
 }
 
-/** Follows every session, and sends it one prompt after the other while faults happen: at least `prompts` of them. */
+/**
+ * Follows every session, and sends it one prompt after the other while faults happen. Each session gets at least
+ * `prompts` prompts.
+ */
 async function work(client: Client, options: ChaosOptions, pace: Pace): Promise<void> {
   const { sessions, prompts } = options;
   const { operations, streams, calm, over } = pace;
   await Promise.all(
     Array.from({ length: sessions }, async (_, n) => {
-      // Sessions begin one after the other, at the rate of later prompts.
+      // Sessions begin one after the other, so that the first prompts arrive at the rate of later prompts.
       await sleep(n * Math.max(20, (options.thinkMs ?? 0) / sessions));
       const isClaude = n < (options.claude ?? 0);
       const sessionId = isClaude ? await beginClaude(client, n, pace) : await client.create(operations, over);

@@ -12,7 +12,7 @@ export interface Client {
   readonly requests: readonly Wait[];
   /** How long each event took to reach its reader. */
   readonly deliveries: readonly Wait[];
-  /** The id of a new session; undefined if the campaign ends before there is an answer. */
+  /** Creates a session and returns its id. Undefined if the campaign ends before the answer. */
   create(operations: Operation[], over: AbortSignal): Promise<string | undefined>;
   /** Like `create`, for a session of Claude Code, which begins with its first prompt. */
   createClaude(
@@ -25,7 +25,7 @@ export interface Client {
     asked: { readonly sessionId: string; readonly label: string; readonly isClaude?: boolean },
     over: AbortSignal,
   ): Promise<void>;
-  /** Reads a session until it is over, reconnecting as often as needed. */
+  /** Reads a session until the campaign is over, and reconnects as often as needed. */
   follow(stream: Stream, onRunEnded: () => void, over: AbortSignal): Promise<void>;
 }
 

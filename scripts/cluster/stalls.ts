@@ -12,10 +12,10 @@ export interface StruckFault extends Span {
   readonly stopsStore: boolean;
 }
 
-/** A wait of a session that had something to do, of a caller, or of a reader. */
+/** A wait of a caller, of a reader, or of a session that had something to do. */
 export interface Stall {
   readonly ms: number;
-  /** Who waited, for what and when, and which faults there were. */
+  /** Says who waited, for what and when, and which faults happened at that time. */
   readonly where: string;
 }
 

@@ -29,7 +29,7 @@ interface ClusterProcess {
   start(): Promise<void>;
 }
 
-/** The whole topology on this machine. */
+/** A running cluster on this machine. */
 export interface Cluster {
   readonly folder: string;
   /** The address of the load balancer in front of the api processes. */
@@ -53,7 +53,10 @@ interface ClusterOptions {
   readonly restate?: number;
   /** A `skein.config.ts` with agents and tools. */
   readonly config?: string;
-  /** Whether answers are marked as simulated and free. Default: Skein takes the simulator for a real model with prices. */
+  /**
+   * Whether answers are marked as simulated and free. By default, Skein treats the simulator as a real model with
+   * prices.
+   */
   readonly isSimulation?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }

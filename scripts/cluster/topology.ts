@@ -1,6 +1,6 @@
 /** The processes of a cluster, their number and their variables. `deploy/` has the same topology for containers. */
 
-/** Where the shared parts of a cluster are. */
+/** The addresses and keys that all processes of a cluster share. */
 export interface Places {
   readonly postgres: string;
   readonly redis: string;

@@ -90,7 +90,7 @@ test("a scripted turn runs real tools, and a resumed session continues", async (
   expect(JSON.stringify(calls[2]?.request)).toContain("the yarn is blue");
 });
 
-test("Claude Code retries after an overload, and repeats the request of a broken stream without streaming", async () => {
+test("Claude Code retries after an overload; if a stream breaks, it sends the request again without streaming", async () => {
   const { simulator } = await rig();
   const prompt = play({
     text: "Whole after all.",

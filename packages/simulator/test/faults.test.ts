@@ -25,7 +25,7 @@ describe("errors", () => {
     expect(simulator.ledger.totals().outcomes).toMatchObject({ faulted: 2, answered: 0 });
   });
 
-  test("an error with `times` ends after that many calls, and a client that retries gets the answer", async () => {
+  test("an error with `times` happens only that many times, and a client that retries gets the answer", async () => {
     const { simulator } = await rig();
     const client = clientOf(simulator, 2);
     const body = play({ text: "at last", error: { status: 529, times: 2, headers: { "retry-after-ms": "1" } } });
@@ -106,7 +106,7 @@ describe("silence", () => {
     await expect.poll(() => simulator.ledger.calls()[0]?.outcome).toBe("aborted");
   });
 
-  test("a call that hangs ends at the client's own time limit", async () => {
+  test("a call that hangs ends at the client's time limit", async () => {
     const { client } = await rig();
     await expect(client.messages.create(play({ hang: true }), { timeout: 50 })).rejects.toBeInstanceOf(
       Anthropic.APIConnectionTimeoutError,

@@ -70,7 +70,7 @@ test("old bodies and old calls are dropped, but the totals stay", async () => {
   expect(simulator.ledger.totals().calls).toBe(5);
 });
 
-test("a test can give the simulator its own clock and ids", async () => {
+test("a test can give the simulator a clock and ids", async () => {
   let count = 0;
   const { client, simulator } = await rig({ now: () => 1_000, ids: (prefix) => `${prefix}${(count += 1)}` });
   const message = await client.messages.create(play({ tools: [{ name: "t" }] }));

@@ -28,7 +28,7 @@ async function cacheRig() {
   return { counters, pass: (ms: number) => (time += ms) };
 }
 
-test("the first request writes a marked prefix, the next one reads it, and the counts add up to the whole prompt", async () => {
+test("the first request writes a marked prefix, the next request reads it, and the counts add up to the whole prompt", async () => {
   const { counters } = await cacheRig();
   const first = await counters({ system: system(LONG) });
   expect(first).toMatchObject({ read: 0, written: expect.closeTo(2510, -2) as number });
@@ -100,7 +100,7 @@ test("two lifetimes in one prompt are counted separately", async () => {
   expect(await counters(body)).toMatchObject({ written: 0, read: first.written });
 });
 
-test("`cache_control` on the request itself applies to its last block", async () => {
+test("`cache_control` at the top of a request applies to the last block of the request", async () => {
   const { counters } = await cacheRig();
   const body = { system: LONG, cache_control: mark() };
   const first = await counters(body);

@@ -26,7 +26,7 @@ async function bedrock() {
   return { simulator, client, ask };
 }
 
-test("the client of Bedrock reads a streamed answer like one that is not streamed", async () => {
+test("the client of Bedrock reads the same answer with and without streaming", async () => {
   const { simulator, client, ask } = await bedrock();
   const whole = await client.messages.create(ask(play(EVERYTHING)));
   const streamed = await client.messages.stream(ask(play(EVERYTHING))).finalMessage();
@@ -39,7 +39,7 @@ test("the client of Bedrock reads a streamed answer like one that is not streame
   ]);
 });
 
-test("the client of Bedrock gets AWS's errors, before an answer and in the middle of one", async () => {
+test("the client of Bedrock gets AWS's errors, before an answer and in the middle of an answer", async () => {
   const { client, ask } = await bedrock();
   const asking = (step: object) =>
     client.messages
@@ -54,7 +54,7 @@ test("the client of Bedrock gets AWS's errors, before an answer and in the middl
   expect(String(broken)).toContain("serviceUnavailableException");
 });
 
-test("Bedrock rejects a request without a signature, and one whose body names the model", async () => {
+test("Bedrock rejects a request without a signature, and a request whose body names the model", async () => {
   const { simulator } = await bedrock();
   const post = (headers: Record<string, string>, body: object) =>
     fetch(`${simulator.url}/model/${MODEL}/invoke`, { method: "POST", headers, body: JSON.stringify(body) });

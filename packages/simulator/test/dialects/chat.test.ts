@@ -17,7 +17,7 @@ const ask = (prompt: string, more: Partial<Body> = {}): Body => ({
   ...more,
 });
 
-test("a streamed completion becomes the same message as one that is not streamed", async () => {
+test("a completion becomes the same message with and without streaming", async () => {
   const { openai, simulator } = await rig();
   const whole = await openai.chat.completions.create(ask(play(EVERYTHING)));
   const streamed = await openai.chat.completions

@@ -3,7 +3,9 @@ import { describe, expect, test } from "vitest";
 import type { Step } from "@skein/simulator";
 import { play, rig, type Rig } from "./clients.ts";
 
-/** One streamed call in each dialect: the text that arrived, and whether the client threw. */
+/**
+ * Makes one streamed call in each dialect. Adds the texts that arrive to `seen`, and throws the error of the client.
+ */
 const STREAMS: Readonly<Record<string, (rig: Rig, prompt: string, seen: string[]) => Promise<void>>> = {
   async chat({ openai }, prompt, seen) {
     const stream = await openai.chat.completions.create({
@@ -89,7 +91,7 @@ test("errors have OpenAI's shape, type and code, with retry-after only if it is 
   expect(await failed({ status: 529 })).toMatchObject({ status: 529, type: "service_unavailable_error" });
 });
 
-test("OpenAI's routes answer 401 without a key, and list the models with one", async () => {
+test("OpenAI's routes answer 401 without a key, and list the models with a key", async () => {
   const { openai, simulator } = await rig();
   for (const path of ["chat/completions", "responses"]) {
     const response = await fetch(`${simulator.url}/v1/${path}`, { method: "POST", body: "{}" });

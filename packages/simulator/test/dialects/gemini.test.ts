@@ -33,7 +33,7 @@ function joined(parts: readonly Part[]): Part[] {
   return all;
 }
 
-test("a streamed answer has the same parts as one that is not streamed", async () => {
+test("an answer has the same parts with and without streaming", async () => {
   const { google } = await rig();
   const whole = await google.models.generateContent(ask(play(EVERYTHING)));
   const chunks: GenerateContentResponse[] = [];

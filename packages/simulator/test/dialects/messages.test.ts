@@ -12,7 +12,7 @@ const everything = {
   ],
 };
 
-test("a streamed answer becomes the same message as one that is not streamed", async () => {
+test("an answer becomes the same message with and without streaming", async () => {
   let count = 0;
   const { client } = await rig({ ids: (prefix) => `${prefix}${(count += 1) % 1 === 0 ? "same" : ""}` });
   const whole = await client.messages.create(play({ ...everything, chunk: 3 }));
@@ -159,7 +159,7 @@ test("the stop reason comes from the step, from a stop sequence or from max_toke
   });
 });
 
-test("a refusal is described in its details", async () => {
+test("an answer that is a refusal has the details of the refusal", async () => {
   const { client } = await rig();
   const message = await client.messages
     .stream(

@@ -28,7 +28,7 @@ const shapeOf = (response: OpenAI.Responses.Response) =>
     ...(item.type === "function_call" && { name: item.name, arguments: item.arguments }),
   }));
 
-test("a streamed response becomes the same items as one that is not streamed", async () => {
+test("a response has the same items with and without streaming", async () => {
   const { openai } = await rig();
   const whole = await openai.responses.create(ask(play(EVERYTHING)));
   const streamed = await openai.responses.stream(ask(play(EVERYTHING)) as never).finalResponse();

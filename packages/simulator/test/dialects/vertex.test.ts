@@ -6,7 +6,7 @@ type AuthClient = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic
 
 const PATH = "/v1/projects/p-1/locations/europe-west1/publishers/anthropic/models/claude-sonnet-5-5";
 
-/** The unmodified client. It gets an invented token, because otherwise it would ask Google for one. */
+/** The unmodified client with an invented token. Without this token, the client would ask Google for a token. */
 async function vertex() {
   const { simulator } = await rig();
   const authClient = { getRequestHeaders: async () => new Headers({ authorization: "Bearer invented" }) };
@@ -27,7 +27,7 @@ async function vertex() {
   return { simulator, client, ask };
 }
 
-test("the client of Vertex AI reads a streamed answer like one that is not streamed", async () => {
+test("the client of Vertex AI reads the same answer with and without streaming", async () => {
   const { simulator, client, ask } = await vertex();
   const whole = await client.messages.create(ask(play(EVERYTHING)));
   const streamed = await client.messages.stream(ask(play(EVERYTHING))).finalMessage();
@@ -39,7 +39,7 @@ test("the client of Vertex AI reads a streamed answer like one that is not strea
   ]);
 });
 
-test("the client of Vertex AI gets an error of Google for an exhausted quota, and one of Anthropic for a bad request", async () => {
+test("the client of Vertex AI gets an error of Google for an exhausted quota, and an error of Anthropic for a bad request", async () => {
   const { client, ask } = await vertex();
   const asking = (step: object) => client.messages.create(ask(play(step))).catch((error: unknown) => error);
   expect(await asking({ error: { status: 429 } })).toMatchObject({
