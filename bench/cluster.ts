@@ -88,8 +88,8 @@ interface Readers {
 }
 
 /**
- * Readers of one session, half of them at each api process, while 10 events per second are written at the first api
- * process.
+ * Measures how soon readers of a session get its events. The readers are split between two api processes, and the first
+ * process writes 10 events per second.
  */
 async function follow({ processes, apiKey }: Cluster, { client, agentId }: Bench): Promise<Readers> {
   const apis = processes.filter(({ role }) => role === "api");
@@ -155,13 +155,14 @@ async function turn(client: Client, agentId: string): Promise<number> {
 }
 
 /**
- * The processor time of api processes, workers and Restate so far: more meaningful than elapsed time on a busy machine.
+ * Returns the processor time of all processes of the cluster. On a busy machine it is more meaningful than elapsed
+ * time.
  */
 function processorMs({ processes, restate }: Cluster): number {
   return [...processes, ...restate.nodes].reduce((sum, { pid }) => sum + processorOf(pid()), 0);
 }
 
-/** Ticks of 10 ms, in user and kernel mode. */
+/** Returns the milliseconds of processor time in user and kernel mode. A tick has 10 ms. */
 function processorOf(pid: number | undefined): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- console`: how fast the console is in Chromium, on a real server with its own store. Figures that
- * depend on the machine are compared with a bare implementation in the same run.
+ * `npm run bench -- console`: measures the speed of the console in Chromium with a real server. Figures that depend on
+ * the machine are compared with a minimal implementation in the same run.
  */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -123,7 +123,7 @@ function residentBytes(pid: number): number {
 }
 
 function processorSeconds(pid: number): number {
-  // The second field, a name in brackets, may contain spaces. So the fields are counted from the closing bracket.
+  // The name in the second field may contain spaces, so the fields are counted after its closing bracket.
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   const TICKS_PER_SECOND = 100;
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;

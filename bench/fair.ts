@@ -1,4 +1,7 @@
-/** `npm run bench -- fair`: the time of one tenant's turn, alone and while another tenant floods the server. */
+/**
+ * `npm run bench -- fair`: measures a prompt and its answer for one tenant, alone and while another tenant floods the
+ * server.
+ */
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -22,7 +25,7 @@ The benchmark fails if the server accepted nothing of a flood. Takes about four 
   --turns N      turns for each median (default: 9)
   --json         the results as JSON`;
 
-/** How long the simulated model takes. */
+/** How long the simulated model takes for an answer. */
 const MODEL_MS = 1000;
 /** A turn that takes longer than this misses every goal. */
 const LONGEST_TURN_MS = 20_000;
@@ -113,12 +116,12 @@ async function measured(server: Served, name: FloodName, turns: number): Promise
   ];
 }
 
-/** Waits until the condition is true, at most 15 s. */
+/** Waits until the condition is true, but at most 15 s. */
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 150 && !(await isSo()); tries++) await delay(100);
 }
 
-/** The requests that wait for a place at this moment, for the report. */
+/** Returns the number of waiting requests in each queue, for the report. */
 async function waitingIn(server: Served): Promise<string> {
   const answer = await fetch(`${server.url}/metrics`, { headers: { "x-api-key": server.calm } });
   const waiting = [...(await answer.text()).matchAll(/skein_places_waiting\{queue="(\w+)"\} ([1-9]\d*)/g)];

@@ -1,4 +1,6 @@
-/** `npm run bench -- growth`: whether requests take longer when PostgreSQL has a hundred times as many sessions. */
+/**
+ * `npm run bench -- growth`: measures whether requests take longer if PostgreSQL has a hundred times as many sessions.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +34,7 @@ Examples:
 interface Side {
   readonly server: Served;
   readonly filled: Filled;
-  /** Sessions that the requests name. */
+  /** The sessions that the requests are about. */
   readonly ids: readonly string[];
   readonly agentId: string;
   close(): Promise<void>;
@@ -120,7 +122,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   return results.every(({ passed }) => passed !== false);
 }
 
-/** These settings fill a database fast, but a crash may lose data. All measurements use them. */
+/** With these settings, PostgreSQL writes fast, but a crash may lose data. All measurements use them. */
 const SETTINGS = {
   fsync: "off",
   full_page_writes: "off",
@@ -211,10 +213,10 @@ async function follow({ server }: Side, id: string): Promise<void> {
   close();
 }
 
-/** Opens a stream, and finds the end of a run in it. */
+/** Opens a stream, and waits in it for the end of a run. */
 async function streamed(server: Served, route: string) {
   const { promise: completed, resolve, reject } = Promise.withResolvers<void>();
-  // A word may be split over two chunks.
+  // A searched word may be split over two chunks.
   let heard = "";
   const { response } = await stream(server, route, (text) => {
     heard += text;

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- history [folder] [--from DIR]`: Claude Code's history compared with the tools that people use,
- * on the same files.
+ * `npm run bench -- history [folder] [--from DIR]`: compares Skein's history of Claude Code with other tools on the
+ * same files.
  *
- * Cold means no index, files in the page cache. Figures are medians over several processes. "First" is the first call of
- * a process, which also pays for compiling the code; "then" is the next call of the same process, still without an index.
- * The other tools are fetched from npm into a temporary folder.
+ * "Cold" means that Skein has no index, but the files are in the page cache. Figures are medians of several processes.
+ * "First" is the first call of a process, which includes the compilation of the code. "Then" is the next call of the
+ * process, again without an index. The other tools are installed from npm into a temporary folder.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ Example:
   npm run bench -- history ~/.claude
 `;
 
-/** A rare word, a frequent one, a short one, words that are also JSON keys, and words of other scripts. */
+/** The words to search: rare, frequent, short, equal to JSON keys, and in other scripts. */
 const words = ["kaleidoscope", "error", "mcp", "message", "parentUuid", "検索", "ошибка"] as const;
 
 let runs = 5;
@@ -115,8 +115,8 @@ function searchRows(folder: string, work: string): Row[] {
   // All words share one index, because building it takes longer than all searches.
   const cache = mkdtempSync(join(work, "index-"));
   return words.flatMap((word): Row[] => {
-    // The output goes to a file, because it is too large for a buffer. With /dev/null, grep would stop at the first
-    // match.
+    // The output goes to a file, because it is too large for a buffer. If the output is /dev/null, grep stops at the
+    // first match.
     const theirs = whole("sh", ["-c", 'grep -r -i "$1" "$2" > "$3"', "sh", word, folder, join(work, "found")], {});
     progress(`search ${word}`);
     const ours = inProcess(folder, work, `search-${word}`, cache);
@@ -142,7 +142,7 @@ function exportRows(folder: string, work: string): Row[] {
   return [["export: everything to HTML", inProcess(folder, work, "export").first, { ms: 8000 }]];
 }
 
-/** Memory must not grow with the number of sessions. */
+/** Measures 10,000 sessions. Memory must not grow with the number of sessions. */
 function largeRows(work: string, isQuiet: boolean): Row[] {
   const folder = join(work, "large");
   writeCorpus({ folder, files: 10_000, bytes: 2_000_000_000, seed: 3 });
@@ -164,10 +164,10 @@ function largeRows(work: string, isQuiet: boolean): Row[] {
   ];
 }
 
-/** Printed on standard error, so that standard output has only the table. */
+/** Prints progress on standard error, so that standard output has only the table. */
 const progress = (what: string): void => console.error(`${what} …`);
 
-/** The time until an appended line is reported. */
+/** Measures the time until an appended line is reported. */
 async function watchRow(work: string): Promise<Row> {
   const folder = join(work, "watched");
   const { sessions } = writeCorpus({ folder, files: 50, bytes: 5_000_000, seed: 4 });
@@ -217,7 +217,7 @@ function inProcess(folder: string, work: string, what: string, index?: string): 
 
 type Command = readonly [name: string, args: readonly string[], env: Readonly<Record<string, string>>];
 
-/** The command as its users start it, from Node's start to its end. */
+/** Returns a command that starts `skein` like a user, with a new Node process. */
 function ownCommand(args: readonly string[], work: string): Command {
   const command = join(import.meta.dirname, "../packages/cli/bin/skein.js");
   return [process.execPath, [...flags, command, ...args], { SKEIN_DATA_DIR: join(work, "data") }];
@@ -238,8 +238,8 @@ function whole(...command: Command): Figure {
 }
 
 /**
- * Commands from start to end, with their largest memory where the system can tell. They take turns, so that a change of
- * the machine's load affects all of them. The first turn does not count: it fills the caches of compiled code.
+ * Measures the time and, if possible, the largest memory of commands. The commands alternate, so that a change of the
+ * machine's load affects all commands. The first round is not counted, because it fills the caches of compiled code.
  */
 function alternating(commands: readonly Command[]): readonly Figure[] {
   const measured = commands.map(() => [] as Figure[]);
@@ -347,7 +347,7 @@ function printTable(rows: readonly Row[]): boolean {
   return missed === 0;
 }
 
-/** Ratios and short times with two decimals. */
+/** Formats a figure. Ratios and short times have two decimals. */
 function shown(figure: number): string {
   return figure.toFixed(figure < 10 ? 2 : 0);
 }

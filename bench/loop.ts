@@ -1,4 +1,4 @@
-/** `npm run bench -- loop`: the cost of a turn of the loop, compared with bare `fetch` making the same calls, on durable stores. */
+/** `npm run bench -- loop`: measures a turn of the loop on durable stores, compared with `fetch` calls alone. */
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -79,7 +79,7 @@ async function turns(
   const ours: number[] = [];
   const bare: number[] = [];
   const first: number[] = [];
-  // Both sides are warmed up first, because compiling code is not part of a turn.
+  // The first turns are not measured, because they include the compilation of the code.
   for (let i = 0; i < 150; i++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   counts.clear();
   for (let i = 0; i < count; i++) {
@@ -149,12 +149,12 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
   const last = quick ? 100 : 500;
   const store = await open();
   const agent = benchAgent(url, store);
-  // These turns warm up the code. Otherwise compilation would slow down the early turns, and late turns would look fast.
+  // These turns are not measured. They compile the code, which would slow down the early measured turns.
   for (let turn = 0; turn < 150; turn++) await Promise.all([agent.run(PROMPT), bareTurn(url)]);
   const early: number[] = [];
   const late: number[] = [];
   let sessionId = "";
-  // Several sessions, because garbage collection or other load may affect a single one.
+  // Measures several sessions, because garbage collection or other load may affect a single session.
   for (let session = 0; session < (quick ? 1 : 3); session++) {
     const overhead: number[] = [];
     ({ sessionId } = await agent.run(PROMPT));
@@ -164,7 +164,7 @@ async function longSession(open: OpenStore, url: string, quick: boolean): Promis
         ours: () => timed(() => agent.run(PROMPT, { sessionId })),
         bare: () => timed(async () => (history = await bareTurn(url, history))),
       };
-      // Each side runs first in every second turn, because the garbage of the first side slows down the second one.
+      // Both sides alternate in running first, because the garbage of the first side slows down the second side.
       const order = turn % 2 === 0 ? (["ours", "bare"] as const) : (["bare", "ours"] as const);
       const times = { ours: 0, bare: 0 };
       for (const which of order) times[which] = await measured[which]();
@@ -253,7 +253,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - started;
 }
 
-/** Operations per second, with this many at the same time. */
+/** Returns the operations per second, with `atOnce` operations at the same time. */
 async function throughput(work: () => Promise<unknown>, total: number, atOnce: number): Promise<number> {
   let left = total;
   const started = performance.now();

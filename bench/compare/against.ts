@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME --against COMMIT`: the same benchmark here and at an earlier commit, alternating. */
+/** `npm run bench -- NAME --against COMMIT`: runs a benchmark alternately in this checkout and at an earlier commit. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -41,7 +41,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
     for (let round = 0; round < rounds; round++) {
       process.stderr.write(`round ${round + 1} of ${rounds} …\n`);
       const measure = (where: string): Promise<readonly Line[]> => measured(where, [name, ...rest], stop.signal);
-      // The two checkouts take turns in running first, so that neither always runs after the other.
+      // The checkouts alternate in running first, so that the order affects both equally.
       const isEarlierFirst = round % 2 === 0;
       const first = await measure(isEarlierFirst ? folder : root);
       const second = await measure(isEarlierFirst ? root : folder);
@@ -61,7 +61,7 @@ export async function runAgainst(name: string, args: readonly string[], root: st
 
 function parsed(args: readonly string[]) {
   const own = ["against", "rounds", "limit"] as const;
-  // Reads only the options of this command; the others are passed to the benchmark.
+  // Reads only the options of this command. All other options are passed to the benchmark.
   const { tokens } = parseArgs({
     args: [...args],
     options: { against: { type: "string" }, rounds: { type: "string" }, limit: { type: "string" } },
@@ -97,10 +97,11 @@ async function measured(folder: string, args: readonly string[], signal: AbortSi
     signal,
     killSignal: "SIGTERM",
   });
-  // Waits for both at once: an interrupt rejects the exit while the output is still open, and must not go unhandled.
+  // Waits for output and exit together, because an interrupt rejects the exit first, and this rejection must be
+  // handled.
   const [output] = await Promise.all([text(child.stdout), once(child, "exit")]);
   const lines = linesOf(output);
-  // The exit code is also 1 if a goal was missed, so only an empty output is a failure.
+  // A missed goal also gives the exit code 1, so only an empty output means a failure.
   if (lines.length === 0) throw new Error(`npm run bench -- ${args.join(" ")} measured nothing in ${folder}.`);
   return lines;
 }

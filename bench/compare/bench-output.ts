@@ -1,4 +1,4 @@
-/** The lines that a benchmark printed, at this commit or at an earlier one. */
+/** Reads the output of a benchmark at this or an earlier commit. */
 import type { Result } from "../store/results.ts";
 
 export type Line = Pick<Result, "what" | "store" | "value" | "unit">;

@@ -1,4 +1,4 @@
-/** A checkout of an earlier commit in which `npm run` works, in a temporary folder. */
+/** Makes a checkout of an earlier commit in a temporary folder, in which `npm run` works. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,10 +9,10 @@ export interface Checkout {
   remove(): void;
 }
 
-/** `root` is the current checkout; its installed packages are reused if their versions match. */
+/** Reuses the installed packages of the checkout `root` if their versions match. */
 export function checkOut(root: string, commit: string): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
-  // Other users can read the folder, because a benchmark may start servers as another user.
+  // The folder is readable for everyone, because a benchmark may start servers as another user.
   chmodSync(parent, 0o755);
   const folder = join(parent, "checkout");
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" });
@@ -59,7 +59,7 @@ function packagesOf(folder: string): readonly string[] {
   return all.filter((path) => existsSync(join(path, "package.json")));
 }
 
-/** The packages that a checkout needs and `root` lacks, or has in another version. */
+/** Returns the packages that `folder` needs but `root` lacks or has in another version. */
 function missingIn(root: string, folder: string): readonly string[] {
   const ours = new Set(packagesOf(folder).map((path) => manifest(path).name));
   const missing = [folder, ...packagesOf(folder)].flatMap((path) => {
@@ -74,11 +74,11 @@ function missingIn(root: string, folder: string): readonly string[] {
 function isInstalled(name: string, version: string, places: readonly string[]): boolean {
   const place = places.find((modules) => existsSync(join(modules, name, "package.json")));
   if (place === undefined) return false;
-  // Almost all versions are exact. For a range, any installed version counts as right.
+  // Almost all versions are exact. Any installed version satisfies a range.
   return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 
-/** Links to the installed packages of `root`, and to the checkout's own packages. */
+/** Creates links to the installed packages of `root` and to the packages in `folder`. */
 function linkModules(root: string, folder: string): void {
   const ours = packagesOf(folder).map((path) => ({ path, name: manifest(path).name }));
   const taken = new Set(ours.map(({ name }) => name.split("/")[0] ?? name));
@@ -89,7 +89,7 @@ function linkModules(root: string, folder: string): void {
     const link = join(folder, "node_modules", name);
     mkdirSync(join(link, ".."), { recursive: true });
     symlinkSync(path, link);
-    // The packages that npm installed for this package alone.
+    // npm may have installed some packages only for this package.
     const own = join(path.slice(folder.length), "node_modules");
     if (existsSync(join(root, own))) symlinkSync(join(root, own), join(folder, own));
   }

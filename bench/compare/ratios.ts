@@ -1,4 +1,4 @@
-/** How many times slower each line of a benchmark is than at an earlier commit. */
+/** Compares the lines of a benchmark with the lines at an earlier commit. */
 import { median } from "../store/results.ts";
 import type { Line } from "./bench-output.ts";
 
@@ -15,13 +15,13 @@ export interface Compared {
   /** The medians of the rounds. */
   readonly earlier: number;
   readonly now: number;
-  /** The median of the rounds' ratios, and the lowest and the highest of them. Above 1 means slower, or a larger amount. */
+  /** The median of the rounds' ratios. A ratio above 1 means slower, or a larger amount. */
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
 }
 
-/** Lines that only one of the two commits has, or that are not above 0 in any round, have no ratio and are left out. */
+/** Compares the lines of two commits. A line is left out if a commit lacks it, or if no round has positive values. */
 export function compare(rounds: readonly Round[]): readonly Compared[] {
   const lines = rounds[0]?.now ?? [];
   return lines.flatMap(({ what, store, unit }) => {
@@ -32,7 +32,7 @@ export function compare(rounds: readonly Round[]): readonly Compared[] {
       return earlier > 0 && now > 0 ? [{ earlier, now }] : [];
     });
     if (pairs.length === 0) return [];
-    // For rates (per second), more is better.
+    // Higher values are better only for rates (per second).
     const ratios = pairs.map(({ earlier, now }) => (unit.endsWith("/s") ? earlier / now : now / earlier));
     return {
       what,

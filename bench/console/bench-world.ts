@@ -7,7 +7,7 @@ import type { ScriptedModel } from "../../apps/console/dev/scripted-model.ts";
 export type BrowserContext = OpenBrowser["context"];
 export type Page = Awaited<ReturnType<BrowserContext["newPage"]>>;
 
-/** One measured line with its goal. */
+/** A measured figure with its goal. */
 export interface Line {
   readonly name: string;
   readonly measured: string;
@@ -20,7 +20,7 @@ export interface Bench {
   readonly model: ScriptedModel;
   readonly context: BrowserContext;
   readonly client: Client;
-  /** A new browser profile with its own connections. */
+  /** Makes a new browser profile with separate connections. */
   readonly newContext: () => Promise<BrowserContext>;
   /** The memory of the server's process in bytes. */
   readonly serverMemory: () => number;
@@ -33,7 +33,7 @@ export function line(name: string, value: number, { most, unit }: { most: number
   return { name, measured: shown(value), goal: `≤ ${shown(most)}`, isMet: value <= most };
 }
 
-/** Throws an error with a sentence if the work takes too long. */
+/** Throws an error if the work takes longer than `seconds`. */
 export async function within<T>(seconds: number, what: string, work: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const late = sleep(seconds * 1000, undefined, { signal: stop.signal }).then(
@@ -47,7 +47,7 @@ export async function within<T>(seconds: number, what: string, work: Promise<T>)
   }
 }
 
-/** A page that is logged in. */
+/** Opens a page and logs in. */
 export async function openPage({ context, platform }: Bench, path = "/"): Promise<Page> {
   const page = await context.newPage();
   await page.goto(`${platform.url}${path}#key=${platform.key}`);
@@ -59,7 +59,7 @@ export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Makes a session and sends its first prompt. Default agent: `Helper` of the console's configuration. */
+/** Makes a session and sends its first prompt. The default agent is `Helper` of the console's configuration. */
 export async function begin(
   bench: Bench,
   prompt: string,

@@ -12,7 +12,7 @@ import {
 } from "./bench-world.ts";
 import { importLongSession } from "../../apps/console/dev/long-session.ts";
 
-/** The time until a page is usable, and the size of its scripts. */
+/** Measures the time until a page is usable, and the size of its scripts. */
 export async function firstPage(bench: Bench): Promise<readonly Line[]> {
   await (await openPage(bench)).close();
   const times: number[] = [];
@@ -64,12 +64,12 @@ export async function listOfSessions(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** The time from a key press to results from Claude Code's transcripts. */
+/** Measures the time from a key press to search results from Claude Code's transcripts. */
 export async function historySearch(bench: Bench): Promise<readonly Line[]> {
   const page = await openPage(bench, "/sessions?source=claude-code");
   await page.locator(".srow a.strong").first().waitFor({ timeout: 120_000 });
   const field = page.getByRole("searchbox");
-  // The first list makes the server build its index. Only the benchmark `history` measures this.
+  // The first list makes the server build its index, which this benchmark does not measure.
   await serverIsIdle(bench);
   const times: number[] = [];
   for (const words of ["timeout retry", "parser error", "cache header", "schema migration", "deadlock order"]) {
@@ -104,7 +104,7 @@ window.searched = new Promise((done) => {
   }, { once: true });
 }); undefined`;
 
-/** Measures how fast a log of 10,000 events opens at its end, and how it scrolls compared with a bare virtual list. */
+/** Measures how fast a log of 10,000 events opens at its end. Compares its scrolling with a minimal virtual list. */
 export async function longSession(bench: Bench): Promise<readonly Line[]> {
   const first = await begin(bench, "Prompt number 0", [{ text: "An answer with some words in it." }]);
   const id = await importLongSession(bench.client, first, 10_000);
@@ -137,17 +137,17 @@ export async function longSession(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** How many characters a piece of text has. */
+/** The number of characters in a streamed piece of text. */
 const PIECE = 24;
 const STREAM_SECONDS = 4;
 
 /**
  * Measures how busy 200 drafts per second keep the main thread of the page. The processor time is divided by the drafts
- * that arrived, because a busy machine sends fewer of them, and the page would look idle.
+ * that arrived, because a busy machine sends fewer drafts, so the page would look idle.
  */
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;
-  // Long enough that the answer does not end during the measurement.
+  // The answer must not end during the measurement, so the agent may generate many tokens.
   const agent = await bench.client.createAgent({
     body: { name: "Writer", model: "claude-haiku-5-5", max_tokens: 64_000 },
   });
@@ -183,7 +183,9 @@ export async function streaming(bench: Bench): Promise<readonly Line[]> {
   ];
 }
 
-/** An answer of at least this many characters, similar to answers of models: paragraphs, lists and code. */
+/**
+ * Makes an answer with at least this number of characters. Like answers of models, it has paragraphs, lists and code.
+ */
 function longAnswer(characters: number): string {
   const part = (at: number): string =>
     [
@@ -197,14 +199,14 @@ function longAnswer(characters: number): string {
   return text;
 }
 
-/** How much the server grows with ten open consoles. */
+/** Measures the memory that ten open consoles add to the server. */
 export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   const id = await begin(bench, `Memory for the bench ${Date.now()}`, [{ text: "Short." }]);
   await (await openPage(bench, `/sessions/${id}`)).close();
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const before = bench.serverMemory();
   const contexts: BrowserContext[] = [];
-  // A browser opens at most six connections to a host, but each browser context has its own six.
+  // A browser context opens at most six connections to a host, so each console gets a separate context.
   for (let at = 0; at < 10; at++) {
     const context = await bench.newContext();
     contexts.push(context);
@@ -219,7 +221,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   return [line("memory of the server with ten open consoles", (after - before) / 1e6, { most: 40, unit: "MB" })];
 }
 
-/** Milliseconds from a script to the frame in which the selected element has content, measured in the page itself. */
+/** Measures in the page the milliseconds from a script to the frame in which the selected element has content. */
 async function timeInPage(page: Page, script: string, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const old = new Set(document.querySelectorAll(${JSON.stringify(selector)}));
@@ -234,7 +236,7 @@ async function timeInPage(page: Page, script: string, selector: string): Promise
   })`)) as number;
 }
 
-/** The share of late frames while an element is scrolled for three seconds. */
+/** Scrolls an element for three seconds and returns the share of late frames. */
 async function droppedFrames(page: Page, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const place = document.querySelector(${JSON.stringify(selector)});

@@ -6,7 +6,7 @@ import { type Line, line, median, within } from "./bench-world.ts";
 
 const TURNS = 3;
 
-/** The time from `npm start` to the line with the link to the console. */
+/** Measures the time from `npm start` to the line with the link to the console. */
 export async function startOfServer(): Promise<readonly Line[]> {
   const times: number[] = [];
   for (let turn = 0; turn < TURNS; turn++) times.push(await oneStart());
@@ -34,7 +34,7 @@ async function oneStart(): Promise<number> {
   }
 }
 
-/** Waits for the link, which has the key only if the output is a terminal. */
+/** Waits for the link. It has no key here, because the output is not a terminal. */
 async function linkIn(output: AsyncIterable<Buffer>): Promise<void> {
   let said = "";
   for await (const piece of output) {

@@ -10,7 +10,7 @@ export type Flood = (
   told: { readonly signal: AbortSignal; readonly took: () => void },
 ) => Promise<void>;
 
-/** Almost 32 MiB, the limit of a message: a PDF of the largest allowed size, and an image. */
+/** Makes a message of almost 32 MiB, the limit, with a PDF of the largest allowed size and an image. */
 function largestMessage(): string {
   const block = (type: string, media_type: string, head: string, bytes: number): object => {
     const data = Buffer.concat([Buffer.from(head, "latin1"), Buffer.alloc(bytes - head.length)]).toString("base64");
@@ -25,7 +25,7 @@ function largestMessage(): string {
 }
 
 export const FLOODS = {
-  /** 150 runs of a tool that takes 25 s. */
+  /** Starts 150 runs that call a tool of 25 s. */
   async runs(server, { signal, took }) {
     const steps = [{ tools: [{ name: "slow" }] }, { text: "Done." }];
     for (let each = 0; each < 150 && !signal.aborted; each++) {
@@ -37,7 +37,7 @@ export const FLOODS = {
     inParallel(8, signal, async () => {
       const sql = "SELECT sum(a.range * b.range) FROM range(1000000) a, range(1000000) b";
       const { status } = await call(server, server.flood, { path: "/v1/sql", body: { sql }, signal });
-      // 422: the statement was accepted, and ended at the time limit.
+      // The status 422 means that the statement was accepted and reached the time limit.
       if (status === 422) took();
     }),
   async bodies(server, { signal, took }) {
@@ -58,7 +58,7 @@ export const FLOODS = {
       for await (const _ of answer.body ?? []) continue;
     });
   },
-  /** Webhook notices to a receiver that takes 5 s for each notice. */
+  /** Causes webhook notices to a receiver that takes 5 s for each notice. */
   async webhooks(server, { signal, took }) {
     const receiver = await slowReceiver(took);
     try {

@@ -5,14 +5,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Step, script } from "@skein/simulator";
 
-/** A server with two tenants in a separate process: one tenant floods it, the other is measured. */
+/**
+ * A server with two tenants in a separate process. One tenant floods the server while the second tenant is measured.
+ */
 export interface Served {
   readonly url: string;
   /** The key of the tenant that floods. */
   readonly flood: string;
   /** The key of the tenant whose turns are measured. */
   readonly calm: string;
-  /** The peak memory of the server's own process. */
+  /** The peak memory of the server's process. */
   readonly peakMb: () => number;
   readonly close: () => Promise<void>;
 }
@@ -33,7 +35,7 @@ export async function startServed(folder: string, modelUrl: string): Promise<Ser
     async close() {
       const ended = once(child, "exit");
       child.stdin?.end();
-      // The runs of the flood may delay the shutdown; their results are not needed.
+      // The runs of the flood may delay the shutdown. Their results are not needed.
       const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
       await ended;
       clearTimeout(late);
@@ -43,7 +45,7 @@ export async function startServed(folder: string, modelUrl: string): Promise<Ser
 
 export interface Called {
   readonly status: number;
-  /** The first line of the answer, if it is JSON. */
+  /** The parsed first line of a JSON answer. */
   readonly body: Record<string, unknown>;
 }
 
@@ -67,7 +69,7 @@ export async function call(
 
 const agents = new Map<string, string>();
 
-/** A new session, with an agent that has these tools. */
+/** Creates a session with an agent that has these tools. */
 export async function begin(server: Served, key: string, tools: readonly string[] = []): Promise<string> {
   const name = `${server.url} ${key} ${tools.join()}`;
   const known =
@@ -79,7 +81,7 @@ export async function begin(server: Served, key: string, tools: readonly string[
   return String(made.body["id"]);
 }
 
-/** A new session with a prompt that makes the simulator play these steps. */
+/** Creates a session, and sends a prompt that makes the simulator play `steps`. */
 export async function prompt(
   server: Served,
   key: string,

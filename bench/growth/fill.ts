@@ -1,6 +1,6 @@
 /**
- * Fills a database with copies of its sessions, made inside PostgreSQL: real logs, each with its own ids and times.
- * Indexes are created at the end.
+ * Fills a database with copies of its sessions. PostgreSQL makes the copies, each with new ids and times. Indexes are
+ * created at the end.
  */
 import pg from "pg";
 
@@ -8,9 +8,9 @@ export interface FillOptions {
   readonly url: string;
   /** The approximate number of sessions that the database has afterwards. */
   readonly sessions: number;
-  /** The copies began within this many days before now. */
+  /** The copies have start times within this number of days before now. */
   readonly days?: number;
-  /** How many connections fill the database. */
+  /** The number of connections that fill the database. */
   readonly at?: number;
   readonly progress?: (done: number) => void;
 }
@@ -23,7 +23,7 @@ export interface Filled {
 }
 
 const CHUNK = 5000;
-/** The most ids in the body of one event. */
+/** The maximum number of ids in the body of an event. */
 const IDS_PER_BODY = 4;
 
 const TABLES = ["heads", "sessions", "session_tags", "runs", "run_models", "messages", "log_events"] as const;
@@ -90,7 +90,7 @@ export async function fillPostgres(options: FillOptions): Promise<Filled> {
 
 async function connected(url: string): Promise<pg.Client> {
   const client = new pg.Client(url);
-  // A lost connection also fails the query, so this event can be ignored.
+  // A lost connection also makes the query fail, so this event can be ignored.
   client.on("error", () => {});
   await client.connect();
   return client;
@@ -104,9 +104,9 @@ async function countTemplates(client: pg.Client): Promise<number> {
 }
 
 /**
- * Prepares two tables. `fill_ids` has every id of the sessions to copy, with three digits that identify the id within its
- * session. `fill_events` has the events of these sessions, with the ids in each body. An id of a copy consists of a time,
- * these digits, and the number of the copy.
+ * Prepares two tables. `fill_ids` has the ids in the sessions to copy. Three digits identify an id within its session.
+ * `fill_events` has the events of these sessions, with the ids in each body. An id of a copy consists of a time, the
+ * three digits, and the number of the copy.
  */
 const PREPARE = `
 create table skein.fill_ids as
@@ -156,8 +156,8 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
     [TABLES],
   );
   const templates = await countTemplates(client);
-  // All tables use the same time, because an id contains the time of its copy and must be equal in all tables. The
-  // number of a copy decides which session it copies.
+  // All tables use the same time, because an id contains a time and must be equal in all tables. The session to copy
+  // depends on the number of the copy.
   const now = Math.floor(Date.now() / 60_000) * 60_000;
   const copied = `(
       select c.copy, c.ms, f.session_id, b.created_at,
@@ -193,7 +193,7 @@ async function copies(client: pg.Client, days: number): Promise<readonly string[
   });
 }
 
-/** A body with the ids of the copy. */
+/** An SQL expression that replaces the ids in a body by the ids of the copy. */
 const BODY = `(${Array.from({ length: IDS_PER_BODY }, (_, at) => at + 1).reduce(
   (body, n) => `replace(${body}, coalesce(r.ids[${n}], '\\'), coalesce(c.head || r.digits[${n}] || c.tail, '\\'))`,
   "r.data::text",

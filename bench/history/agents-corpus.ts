@@ -1,4 +1,4 @@
-/** Sessions of several agents with the shapes of real ones, for the benchmark of all agents. */
+/** Generates sessions of several coding agents, in the formats of real sessions. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -11,8 +11,7 @@ const text = (seed: number, length: number): string => {
 };
 
 /**
- * Sizes relative to the average: a few large sessions and many small ones, as people usually have. The average of these
- * ten is 1.
+ * The sizes of sessions relative to the average, which is 1. Like real sessions, a few are large and many are small.
  */
 const sizes = [0.1, 0.4, 2.25, 0.2, 1, 0.15, 3.5, 0.6, 0.3, 1.5];
 const sizeOf = (session: number, average: number): number => (sizes[session % sizes.length] ?? 1) * average;
@@ -20,13 +19,13 @@ const sizeOf = (session: number, average: number): number => (sizes[session % si
 const spanMinutes = 40 * 24 * 60;
 
 /**
- * The sessions are spread over the same 40 days as Claude Code's generated sessions, so that the newest sessions are of
- * all agents.
+ * Spreads the sessions over the 40 days of Claude Code's generated sessions, so that every agent has some of the newest
+ * sessions.
  */
 const startOf = (session: number): number => Date.UTC(2026, 9, 1) + ((session * 7919) % spanMinutes) * 60_000;
 const timeOf = (session: number, turn: number): string => new Date(startOf(session) + turn * 1000).toISOString();
 
-/** Writes rollouts of Codex with about `average` bytes. */
+/** Writes rollouts of Codex with about `average` bytes each. */
 export function writeRollouts(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const bytes = sizeOf(session, average);
@@ -80,7 +79,7 @@ export function writeRollouts(root: string, sessions: number, average: number): 
   }
 }
 
-/** Makes a database of opencode 1.x with this many sessions and about `bytes` bytes in total. */
+/** Makes a database of opencode 1.x with about `bytes` bytes in total. */
 export function writeOpencode(path: string, sessions: number, bytes: number): void {
   const { DatabaseSync } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   mkdirSync(dirname(path), { recursive: true });
@@ -137,7 +136,7 @@ export function writeOpencode(path: string, sessions: number, bytes: number): vo
 
 type Turn = (turn: number) => readonly object[];
 
-/** Writes files of JSON lines: a head, then turns until the size is reached. */
+/** Writes a file of JSON lines, with a head and with turns until the size is reached. */
 function writeLines(path: string, bytes: number, head: readonly object[], turnOf: Turn): void {
   const lines = head.map((line) => JSON.stringify(line));
   for (let turn = 0, size = 0; size < bytes; turn += 1)
@@ -152,7 +151,7 @@ function writeLines(path: string, bytes: number, head: readonly object[], turnOf
 
 const idOf = (session: number): string => `0198c0de-0000-4000-8000-${session.toString(16).padStart(12, "0")}`;
 
-/** Writes sessions of pi with about `average` bytes. */
+/** Writes sessions of pi with about `average` bytes each. */
 export function writePi(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const [id, project] = [idOf(session), session % 20];
@@ -179,7 +178,7 @@ export function writePi(root: string, sessions: number, average: number): void {
   }
 }
 
-/** Writes chats of Gemini CLI with about `average` bytes. */
+/** Writes chats of Gemini CLI with about `average` bytes each. */
 export function writeGemini(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const sessionId = idOf(session);
@@ -201,7 +200,7 @@ export function writeGemini(root: string, sessions: number, average: number): vo
   }
 }
 
-/** Writes sessions of Copilot CLI with about `average` bytes. */
+/** Writes sessions of Copilot CLI with about `average` bytes each. */
 export function writeCopilot(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const id = idOf(session);

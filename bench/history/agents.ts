@@ -1,6 +1,5 @@
 /**
- * The sessions of several agents, compared with sessions of Claude Code alone: the same number of sessions and bytes, in
- * the same run.
+ * Compares sessions of several agents with the same number of sessions and bytes of Claude Code alone, in the same run.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -10,7 +9,7 @@ import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-/** Makes a session of another agent as large as a generated session of Claude Code, which has a minimum size. */
+/** Makes sessions of other agents as large as generated sessions of Claude Code, which have a minimum size. */
 const bytes = 460_000_000;
 const claudeBytes = 20_000;
 
@@ -20,7 +19,10 @@ interface Timed {
   readonly cpu: number;
 }
 
-/** The goals: usage 1.2 times Claude Code's time per byte, a list in 250 ms, a search in 100 ms, 150 MB of memory. */
+/**
+ * The goals are 1.2 times Claude Code's time per byte for usage, 250 ms for a list, 100 ms for a search, and 150 MB of
+ * memory.
+ */
 export function agentRows(work: string, runs: number): readonly Row[] {
   const alone = join(work, "claude-alone");
   writeCorpus({ folder: alone, files: sessions, bytes: sessions * claudeBytes, subagentEvery: 0, seed: 5 });
@@ -38,7 +40,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
       what,
       times(() => once(roots, cache ?? freshCache(work), call)),
     );
-  // The two calls are measured in turn, so that a change of the machine's load affects both.
+  // The two calls alternate, so that a change of the machine's load affects both.
   const pairs = Array.from({ length: runs }, () =>
     [[alone], all].map((roots) => once(roots, freshCache(work), "usage")),
   );
@@ -48,7 +50,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
       pairs.flatMap((pair) => pair[at] ?? []),
     ),
   );
-  /** The ratio of the elapsed times, and beside it that of the processor times. */
+  /** Adds a row with the ratio of elapsed times and the ratio of processor times. */
   const ratioRow = (what: string, timed: Timed | undefined, roots: readonly string[]): void => {
     const bytes = sizeOf(roots) / sizeOf([alone]);
     const [ms, cpu] = [(timed?.ms ?? 0) / (own?.ms ?? 1), (timed?.cpu ?? 0) / (own?.cpu ?? 1)];
@@ -62,7 +64,7 @@ export function agentRows(work: string, runs: number): readonly Row[] {
   ratioRow("all", mix, all);
   for (const [name, root] of Object.entries(mixed))
     if (name !== "claude") ratioRow(name, measure(`agents: usage, ${name}, cold`, [root], "usage"), [root]);
-  // The folder below SKEIN_CACHE_DIR that the command uses.
+  // The command uses the folder `history` in SKEIN_CACHE_DIR.
   const cache = join(mkdtempSync(join(work, "cache-")), "history");
   measure("agents: list of 10,000, page of 50, cold", all, "list");
   once(all, cache, "list");
@@ -88,15 +90,15 @@ export function agentRows(work: string, runs: number): readonly Row[] {
   return rows;
 }
 
-/** The run whose processor time is the median. */
+/** Returns the measurement with the median processor time. */
 function medianOf(measured: readonly Timed[]): Timed {
   const sorted = measured.toSorted((a, b) => a.cpu - b.cpu);
   return sorted[Math.floor(sorted.length / 2)] ?? { ms: 0, mb: 0, cpu: 0 };
 }
 
 /**
- * Only the rows of the command have goals for memory, because the command limits the garbage that V8 lets pile up. In
- * other calls, the memory depends on this garbage.
+ * Only the rows of the command have goals for memory, because the command limits V8's uncollected garbage. The memory
+ * of other calls depends on this garbage.
  */
 const goals: Readonly<Record<string, Row[2]>> = {
   "agents: list of 10,000, page of 50": { ms: 250 },
@@ -110,14 +112,14 @@ const goals: Readonly<Record<string, Row[2]>> = {
   "agents: skein history usage, whole command, cold": { ms: undefined, mb: 150 },
 };
 
-/** An empty folder, so that everything is read for the first time. */
+/** Returns an empty folder, so that the next call finds no index. */
 function freshCache(work: string): string {
   const folder = join(work, "cold");
   rmSync(folder, { recursive: true, force: true });
   return folder;
 }
 
-/** 10,000 sessions of six agents, or a part of them. Returns the root of each agent. */
+/** Writes 10,000 sessions of six agents, or `1 / part` of this number. Returns the folder of each agent. */
 export function writeMixed(folder: string, part = 1): Readonly<Record<string, string>> {
   const average = bytes / sessions;
   const [many, some, few] = [2500 / part, 2000 / part, 1000 / part];
@@ -161,7 +163,7 @@ const mb = peakMegabytes();
 console.log(JSON.stringify({ ms: performance.now() - started, cpu: (user + system) / 1000, mb }));
 `;
 
-/** One call in a separate process. */
+/** Makes a call in a separate process. */
 function once(roots: readonly string[], cacheFolder: string, call: Call): Timed {
   const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--input-type=module", "-e"];
   const result = spawnSync(process.execPath, [...flags, program, cacheFolder, call, ...roots], {
@@ -173,8 +175,8 @@ function once(roots: readonly string[], cacheFolder: string, call: Call): Timed 
 }
 
 /**
- * A module that a command loads first. At its end, the command prints its memory and processor time, because the system
- * may have no program that measures them.
+ * A module that a command loads first. It prints the memory and processor time of the command at its end, because the
+ * system may have no program that measures them.
  */
 const report = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";
@@ -184,7 +186,7 @@ process.on("exit", () => {
   writeSync(2, "\\n" + JSON.stringify({ mb: peakMegabytes(), cpu: (user + system) / 1000 }));
 });`)}`;
 
-/** The command as its users start it, from Node's start to its end. Nothing has changed since the last call. */
+/** Runs `skein` like a user, in a new Node process. No session has changed since the last call. */
 function command(args: readonly string[], roots: readonly string[], cache: string): Timed {
   const skein = join(import.meta.dirname, "../../packages/cli/bin/skein.js");
   const flags = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", "--import", report];

@@ -1,7 +1,7 @@
 /**
- * One process of the benchmark: makes one call several times and prints how long it took and how much memory the process had.
+ * A process of the benchmark. It makes a call several times, and prints the times and the memory of the process.
  *
- *     node child.ts FOLDER CACHE CALL [once|indexed]
+ * node child.ts FOLDER CACHE CALL [once|indexed]
  */
 import { enableCompileCache } from "node:module";
 import type { LibraryConfig } from "@skein/history";
@@ -11,7 +11,7 @@ enableCompileCache();
 const history = await import("@skein/history");
 const [dataPath = "", cacheFolder = "", what = "", only] = process.argv.slice(2);
 const none: LibraryConfig = { dataPath, cacheFolder: null };
-// The titles are kept in memory, as in a long-running process such as `skein mcp` or a server.
+// The titles are kept in memory, like in a long-running process such as a server.
 const kept: LibraryConfig = { dataPath, cacheFolder, titles: history.createTitles() };
 
 async function call(config: LibraryConfig): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** The data directory of a benchmark: generated, existing, or enlarged from real transcripts. */
+/** Makes the data directory of a benchmark. */
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { writeCorpus } from "@skein/history/testing";
@@ -8,7 +8,7 @@ export const FROM_HELP = `  --from DIR     real transcripts: those of this data 
 const wanted = { files: 400, bytes: 400_000_000 };
 
 /**
- * The data directory: made from `--from DIR`, an existing folder, or a generated corpus. `times` multiplies its size.
+ * Returns an existing folder, enlarged transcripts (`--from DIR`), or a generated corpus. `times` multiplies the size.
  */
 export function benchFolder(args: readonly string[], work: string, times = 1): string {
   const fromAt = args.indexOf("--from");
@@ -22,8 +22,8 @@ export function benchFolder(args: readonly string[], work: string, times = 1): s
 }
 
 /**
- * Copies the transcripts of a data directory many times. Each copy has its own project folders and ids, so that no
- * reader takes it for a duplicate.
+ * Copies the transcripts of a data directory many times. Each copy gets new project folders and ids, so that no tool
+ * skips it as a duplicate.
  */
 function grown(from: string, to: string, bytes: number): string {
   const source = join(from, "projects");
@@ -49,7 +49,7 @@ function grown(from: string, to: string, bytes: number): string {
   return to;
 }
 
-/** The same text with other ids. */
+/** Returns the text with other ids. */
 function own(text: string, tag: string): string {
   return text
     .replaceAll(/\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b/g, (uuid) => hexOf(tag) + uuid.slice(4))

@@ -1,7 +1,7 @@
 export interface Figure {
   readonly ms: number;
   readonly mb: number;
-  /** Processor time: more stable than `ms` on a shared machine. */
+  /** Processor time in milliseconds, which is more stable than `ms` on a shared machine. */
   readonly cpu?: number;
 }
 

@@ -8,7 +8,7 @@ import { median } from "../store/results.ts";
 const ROUNDS = 200;
 const BODY = "x".repeat(500);
 
-/** The time of one durable commit of 500 bytes with the bare database, in milliseconds. */
+/** Measures a durable commit of 500 bytes without Skein, in milliseconds. */
 export async function bareCommit(store: "sqlite" | "postgres" | "filesystem", place: Place): Promise<number> {
   mkdirSync(place.folder, { recursive: true });
   if (store === "postgres") return postgresCommit(place.url ?? "");
