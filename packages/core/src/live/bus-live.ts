@@ -22,8 +22,8 @@ const Words = z.discriminatedUnion("kind", [
 ]);
 
 /**
- * A machine that has a listener but lacks pieces sends this message. The machine that makes the pieces then sends all
- * of them again, to the asking machine only.
+ * A machine that has a listener but lacks pieces sends this message. The machine where the model writes then sends all
+ * pieces again, only to the machine that asked.
  */
 const Asked = z.object({ sessionId: z.string(), instance: z.string() });
 const QUESTIONS = "asked";

@@ -24,8 +24,8 @@ export interface SessionStatusDeps {
 }
 
 /**
- * Publishes the status of the sessions that this machine writes to, so that people can see it on the bus. Returns a
- * function that stops the publishing.
+ * Publishes the status of the sessions that this machine writes to, so that people who look at the bus see it. Returns
+ * a function that stops the publishing.
  */
 export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): () => void {
   const resting = new Map<string, { changed: boolean; readonly timer: NodeJS.Timeout }>();
@@ -48,7 +48,7 @@ export function publishSessionStatus({ store, bus, now }: SessionStatusDeps): ()
   }
 
   /**
-   * Publishes one status after another. Nobody waits for a published status, so it must not delay other reads of the
+   * Publishes statuses one after another: nobody waits for them, and many reads at once would delay other reads of the
    * store.
    */
   function showInTurn(id: string): void {

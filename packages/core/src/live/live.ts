@@ -41,7 +41,7 @@ export function sameAttempt(a: DraftPiece | undefined, b: DraftPiece): boolean {
 
 /**
  * Counts the characters of one attempt. For each event, returns how many characters of its kind (text or thinking) came
- * before.
+ * before the event.
  */
 export function createOffsets(): (event: ModelStreamEvent) => number {
   const counted = { text: 0, thinking: 0 };

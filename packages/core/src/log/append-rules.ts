@@ -1,11 +1,11 @@
 import { type Event, KnownError, type NewEvent, needsLease } from "@skein/protocol";
 import type { AppendOptions, Lease } from "../ports/store.ts";
 
-/** Checks an append as far as this needs no stored data. Every store calls this function first. */
+/** Checks the rules of an append that need no stored data. Every store calls this function first. */
 export function checkAppend(sessionId: string, events: readonly NewEvent[], options: AppendOptions): void {
   if (events.length === 0) throw new KnownError("invalid", "An append needs at least one event.");
-  // A new session has no driver yet. So the append that creates a session (for example a fork) may contain facts of a
-  // run.
+  // Only a driver may append facts of a run, but a new session has no driver yet. So the append that creates a session
+  // (for example a fork) may contain facts of a run.
   const begins = events[0]?.event_type === "session.created";
   const guarded = begins ? undefined : events.find(({ event_type }) => needsLease(event_type));
   if (guarded && !options.lease && !options.claim)
