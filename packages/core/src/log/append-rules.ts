@@ -13,9 +13,12 @@ export function checkAppend(sessionId: string, events: readonly NewEvent[], opti
   if (options.lease && options.lease.sessionId !== sessionId)
     throw new KnownError("invalid", `The lease is for session ${options.lease.sessionId}, not for ${sessionId}.`);
   if (options.claim && (options.expect === undefined || options.lease || options.release))
-    throw new KnownError("invalid", "A claim needs the last sequence that was seen (expect), and no lease.");
+    throw new KnownError(
+      "invalid",
+      "A claim needs `expect` (the last sequence that the worker saw) and cannot have a lease.",
+    );
   if (options.release && (!options.lease || options.expect === undefined))
-    throw new KnownError("invalid", "A release needs the lease and the last sequence that was seen (expect).");
+    throw new KnownError("invalid", "A release needs the lease and `expect` (the last sequence that the worker saw).");
 }
 
 /** Returns the events with their sequence numbers, which begin at `first`, and their time. */

@@ -13,7 +13,10 @@ export interface Counters extends UsageTotals {
   simulated_calls: number;
 }
 
-/** Adds the cost of a run by kind for the agent tables. The rest of the total is the cost of server tools. */
+/**
+ * The counters of a run. They also split its cost by kind, for the agent tables. The cost of server tools is only in
+ * the total.
+ */
 export interface RunCounters extends Counters {
   input_micros: number;
   output_micros: number;

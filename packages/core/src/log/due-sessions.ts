@@ -1,7 +1,7 @@
 import type { DueQuery, DueSession } from "../ports/store.ts";
 
 /**
- * When a session is due, and until when it is leased. Stores use this type if they know these times of every session.
+ * When a session is due, and until when it is leased. A store that knows both for every session can use `dueSessions`.
  */
 interface HeadRow extends Omit<DueSession, "dueAt"> {
   readonly dueAt: number | null;

@@ -221,7 +221,7 @@ export function applyToRun(state: SessionState, run: RunState, event: RunEvent):
   }
 }
 
-/** Fails the run if a step or a summary failed. Without its title or a compaction, a run continues. */
+/** Fails the run if a step or a summary failed. If a title or a compaction failed, the run continues. */
 function failCall(run: RunState, error: Failure): void {
   const purpose = run.call?.purpose ?? "step";
   run.call = null;
@@ -258,7 +258,7 @@ function callsIn(content: Content): CallState[] {
     }));
 }
 
-/** Returns the state of the question whether a run may spend more. This await belongs to no tool call. */
+/** Returns the state of the question whether a run may spend more. The question is an await without a tool call. */
 function spendAskOf({ tool_use_id, input }: FactData<"await.opened">["awaits"][number], openedAt: string) {
   const { cap } = (input ?? {}) as { readonly cap?: unknown };
   return { toolUseId: tool_use_id, scope: String(cap), openedAt, answer: null };
@@ -324,7 +324,7 @@ function contextTokens(usage: Usage): number {
   );
 }
 
-/** Returns the ids of files that code execution made. The ids are anywhere in the result blocks of server tools. */
+/** Returns the ids of files that code execution made. The ids may be anywhere in the result blocks of server tools. */
 function generatedFiles(content: Content): readonly string[] {
   return blocksOf(content)
     .filter(({ type }) => type.endsWith("code_execution_tool_result"))

@@ -92,7 +92,7 @@ function apply(state: SessionState, event: Event): void {
     case "session.completed":
     case "session.failed":
       if (run && event.event_type === "session.failed") leaveOut(state, run, event.data.error);
-      // The run was cancelled before its prompt was read.
+      // If the run was cancelled before its prompt was read, the prompt is still pending.
       if (run) delete state.pending[run.prompt.message_id];
       state.outcome = event.event_type === "session.completed" ? "completed" : event.data.outcome;
       state.run = null;
@@ -252,7 +252,7 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
   };
 }
 
-/** The HTTP statuses of requests that the API rejects for their content: a retry would be rejected again. */
+/** The HTTP statuses with which the API rejects a request for its content. It would reject a retry too. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
 /** Leaves out messages for which the API rejected the request, because they would make every later run fail. */
