@@ -34,7 +34,9 @@ export interface Followers {
   poke(sessionId: string): void;
   /** Returns the tenant if this process has just created the session. This saves a read of the store. */
   tenantOf(sessionId: string): string | undefined;
-  /** Returns the sessions with followers. The store checks these sessions for events without a notice. */
+  /**
+   * Returns the sessions with followers. The store checks them regularly, because a notice of new events can get lost.
+   */
   followed(): readonly string[];
   /** Ends the followers of a deleted session. */
   end(sessionId: string): void;
@@ -63,7 +65,7 @@ const QUEUE_LIMIT = 1000;
 const QUEUE_BYTES = 1024 * 1024;
 /**
  * Clients usually follow a new session at once. So the logs of the newest sessions of this process stay in memory: at
- * most this many logs, and this many events of a log.
+ * most `BEGINNINGS` logs with at most `BEGINNING_LENGTH` events each.
  */
 const BEGINNINGS = 64;
 const BEGINNING_LENGTH = 8;

@@ -12,8 +12,8 @@ export function isLargeJson(value: unknown): boolean {
 }
 
 /**
- * Yields the JSON of a value in pieces. The joined pieces are what `JSON.stringify` returns. It makes each piece
- * quickly and never copies a long string as a whole.
+ * Yields the JSON of a value in pieces. The joined pieces are what `JSON.stringify` returns. No long string is copied
+ * as a whole, so each piece is made quickly.
  */
 export function* jsonPieces(value: unknown): Generator<string> {
   const long: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A string with more characters than this is long. Its JSON length is estimated from its characters, because to measure
- * the JSON takes as long as to send it.
+ * A string with more characters than this is long. Its JSON length is estimated from its characters, because measuring
+ * the JSON takes as long as sending it.
  */
 export const LONG = 64 * 1024;
 

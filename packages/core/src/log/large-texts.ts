@@ -8,7 +8,7 @@ export interface LargeTextsDeps {
   readonly store: Store;
   /** Where large texts are written. Without a file store, the bodies of events stay whole in the store. */
   readonly files?: FileStore | undefined;
-  /** Finds the files of large texts that another process moved, if this process has no `files`. */
+  /** Finds the file store in which another process wrote large texts, if this process has no `files`. */
   readonly readFrom?: (() => Promise<FileStore | undefined>) | undefined;
   readonly report?: ((error: unknown) => void) | undefined;
   readonly now?: () => number;
@@ -192,8 +192,9 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * Returns the value with its moved texts restored. If a text looks moved but its file is missing, `mustBeThere`
-     * makes this an error. Rows are read without `mustBeThere` and keep the text as it is.
+     * Returns the value with its moved texts restored. If the file of a text is missing, this is an error with
+     * `mustBeThere`. Rows are read without `mustBeThere`: their text may only look like a moved text, and then stays as
+     * it is.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();
@@ -209,7 +210,7 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
           if (!isKnownError(error, "not_found")) throw error;
           throw new KnownError(
             "store_corrupt",
-            `A large text of session ${sessionId} is not where files are kept: ${nameOf(hash)}. Restore the folder or bucket of SKEIN_FILES.`,
+            `The file of a large text of session ${sessionId} is missing: ${nameOf(hash)}. Restore the folder or bucket of SKEIN_FILES.`,
           );
         });
         found.set(hash, text);
