@@ -128,7 +128,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     case "step.started":
       changes.sessionSet.status = "running";
       changes.sessionSet.current_step = event.data.step;
-      // Another program made this call, and Skein only observed it. The session gets the model of the call.
+      // A call without `max_tokens` was made by another program and only observed by Skein. The session gets its model.
       if (event.data.max_tokens === 0) changes.sessionSet.model = displayText(event.data.model);
       return;
     case "step.generated": {

@@ -27,7 +27,7 @@ export type RunColumns = Omit<
   readonly model: string;
 };
 
-/** A file that a run made: generated_files of the agent tables. */
+/** A file that a run made: a row of generated_files in the agent tables. */
 export interface FileRow {
   readonly session_id: string;
   readonly run_id: string;
@@ -56,8 +56,8 @@ export interface RunUpdate {
 
 /**
  * The changes of an append to the projections, as row operations. Numbers of messages and runs count within this
- * append, from 1. The store adds how many messages or runs the session had before. So the writer needs no read, and the
- * store need not interpret events.
+ * append, from 1. The store adds how many messages or runs the session had before. So these changes are computed
+ * without a read, and the store does not interpret events.
  */
 export interface Changes {
   readonly sessionInsert: SessionColumns | null;

@@ -24,7 +24,7 @@ export interface StateCache {
   take(sessionId: string, lastSequence: number): Promise<SessionState>;
   /** Returns the state if the cache has it. The caller may change the state until it calls `put`. */
   takeKnown(sessionId: string): SessionState | undefined;
-  /** Returns a state to the cache. The state must be exactly the fold of its log. */
+  /** Puts a state back into the cache. The state must be exactly the fold of its log. */
   put(state: SessionState): void;
   /** Reads a state from the store, without the cache. */
   load(sessionId: string): Promise<SessionState>;
