@@ -84,7 +84,7 @@ export interface RunState {
   lastPurpose: FactData<"step.started">["purpose"];
   /** Whether the last reply passed the check of the agent, or needs no check. */
   answerValid: boolean;
-  /** Generated files that are not handled yet. Only the provider of the model that made a file can return it. */
+  /** Generated files that Skein has not stored yet. Only the provider of the model that made a file can return it. */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
   memoryUpdated: boolean;
   cancelRequested: boolean;
@@ -93,7 +93,7 @@ export interface RunState {
   usage: UsageTotals;
   /** The exact cost, in pico-dollars as decimal text. */
   costPicos: string;
-  /** How many calls broke off (`estimatedCalls`), and how many the built-in simulation answered. */
+  /** What the run's subagents spent, in pico-dollars as decimal text. */
   delegatedPicos: string;
   unpricedCalls: number;
   /** The number of calls that broke off, and of calls that the built-in simulation answered. */
@@ -112,7 +112,7 @@ export interface RunState {
   /** How many times in a row a worker took over the run without progress. */
   resumesWithoutProgress: number;
   validationFailures: number;
-  /** The notices about tools that are already in the log. */
+  /** Why the last checked answer failed its check. */
   validationProblem: string | null;
   /** The notices about tools that the log already has. */
   noticed: string[];
@@ -144,7 +144,6 @@ export interface SessionState {
   subagentOf: FactData<"session.created">["subagent_of"];
   /** The name of the key that opened the session. */
   openedBy: string | null;
-  /** After a compaction, the model is shown `messages` instead of the first `until` messages of the transcript. */
   transcript: Message[];
   /** After a compaction: the model is shown `messages` instead of the first `until` messages of the transcript. */
   compacted: { readonly until: number; readonly messages: readonly Omit<Message, "id">[] } | null;

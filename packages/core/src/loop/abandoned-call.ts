@@ -39,7 +39,7 @@ export function abandonedCall(
     {
       ...brokenCall(state, call, { now, known: own, price }),
       reason,
-      // If the run continues, it calls the model again, and the next answer replaces the incomplete answer.
+      // Only a cancelled run keeps the incomplete answer. A run that continues calls the model again.
       answer: reason === "cancelled" ? interruptedAnswer(call, own) : undefined,
     },
   );

@@ -176,7 +176,7 @@ function titled(text: string): readonly Fact[] {
 }
 
 interface FailedCall {
-  /** A copy of the open call. The state may have lost the call already, through a cancel that is not stored yet. */
+  /** A copy of the open call. A cancel that is not stored yet may have removed the call from the state. */
   readonly call: FactData<"step.started">;
   readonly durationMs: number;
   readonly arrived: Arrived;
