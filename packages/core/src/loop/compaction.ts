@@ -45,8 +45,8 @@ export function compactionThreshold({ agent }: SessionState, contextWindow: numb
 }
 
 /**
- * Checks the context before a model call. The fact has the reason and, if the context was shortened, the messages for
- * the model.
+ * Checks the context before a model call, and shortens it if it is too long. The fact about the check has the reason
+ * and, if the context was shortened, the messages for the model.
  */
 export async function compact(state: SessionState, current: RunState, deps: HookDeps): Promise<readonly Fact[]> {
   const agent = state.agent as AgentConfig;
@@ -135,7 +135,9 @@ function checked(
   return compactionChecked(state, { ...check, messages, tokensAfter });
 }
 
-/** Returns the tokens of the context outside its messages: system prompt, tools, and the error of the estimate. */
+/**
+ * Returns how many tokens of the context are not messages: the system prompt, the tools, and the error of the estimate.
+ */
 function besidesMessages(state: SessionState): number {
   return Math.max(0, state.contextTokens - estimateTokens(contextOf(state)));
 }

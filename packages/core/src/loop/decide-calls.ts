@@ -38,7 +38,10 @@ export function orphans(
   return facts;
 }
 
-/** Decides whether the tool calls of a step are answered, started or awaited. The model gets all results together. */
+/**
+ * Decides what happens next with the tool calls of a step. The results enter the transcript together, when the last
+ * call has its result.
+ */
 export function decideCalls(state: SessionState, current: RunState, now: number, view: View): Decision {
   const refused = refusals(current);
   if (refused.length > 0) return appendFacts(...refused);
@@ -85,8 +88,8 @@ function isLate({ phase, answer, expiresAt }: CallState, now: number): boolean {
 }
 
 /**
- * Makes the facts that end a call of a stopped subagent. It was stopped because the run ends or the time limit is
- * reached.
+ * Makes the facts that end a call whose subagent was stopped, because the run ends or the call has reached its time
+ * limit.
  */
 export function cancelledCall(current: RunState, call: CallState, now: number): readonly Fact[] {
   if (isLate(call, now)) return settle(current, call, now);
@@ -213,7 +216,7 @@ function awaited(tool: Tool, call: CallState, { checks }: View): OpenedAwait["ki
   return tool.executor === "question" ? "question" : undefined;
 }
 
-/** Returns whether people are asked about a call. An unanswered rule counts as yes. */
+/** Returns whether people are asked about a call. A rule that has not decided yet counts as yes. */
 function asksPeople(tool: Tool, call: CallState, checks: View["checks"]): boolean {
   return (checks?.approvals.get(call.toolUseId) ?? tool.needsApproval(call.input)) !== false;
 }
