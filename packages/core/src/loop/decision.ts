@@ -8,43 +8,42 @@ import type { Arrived } from "../run/arriving-answer.ts";
 
 /** What a driver knows besides the log. */
 export interface View {
-  /** The run that this driver started. This run needs no `run.resumed`. */
   readonly fence: number;
-  /** The only run that this driver may begin; undefined if it may begin any run. */
+  /** The run that this driver started. This run needs no `run.resumed`. */
   readonly startedHere: string | null;
-  /** The sentence with which the run ends if it may not spend more. */
+  /** The only run that this driver may begin; undefined if it may begin any run. */
   readonly onlyRun?: string | undefined;
-  /** Returns the result of a reservation before a call. Undefined if the operator has set no caps. */
+  /** Why the run may not spend more. The run ends with this sentence. */
   readonly refusal?: string | undefined;
-  /** The result of reserving money before each call; undefined if the operator has set no caps. */
+  /** Returns whether money was reserved for a model call. Undefined if the operator has set no caps. */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Results of checks before calls. The log does not have them. */
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;
   /** Results of checks before calls. These results are not recorded as facts. */
   readonly checks?: Checks | undefined;
-  /** Whether the agent's code validates final answers. If so, a rejected answer may go back to the model. */
   readonly notices: readonly string[];
+  /** Whether the agent's code validates final answers. If so, a rejected answer may go back to the model. */
   readonly validates: boolean;
   readonly maxValidationFailures: number;
   readonly remembers: boolean;
   /** What is known about the model of the next call. */
   readonly model: Pick<Model, "simulated" | "price" | "contextWindow">;
-  /** Why this agent cannot work in this process. Its run fails with this sentence and is not retried. */
+  /** Returns what has arrived of the model's answer so far. */
   readonly arrived?: () => Arrived | undefined;
-  /** The error with which this process last failed to drive the session. */
+  /** Why this agent cannot work in this process. Its run fails with this sentence and is not retried. */
   readonly problem?: string;
-  /** What went wrong in this process when it last drove the session. */
+  /** The error with which this process last failed to drive the session. */
   readonly lastProblem?: string;
 }
 
 /**
- * The checks of a driver before calls. The checks are hooks without a change, and asynchronous rules about approvals.
+ * Results of the checks that a driver makes before calls: hooks that changed nothing, and asynchronous rules about
+ * approvals.
  */
 export interface Checks {
-  /** Whether people are asked about a call. The value is a promise while an asynchronous rule decides. */
+  /** The tool calls and steps whose hook has run and changed nothing. */
   readonly seen: Set<string>;
-  /** Whether a person is asked about a call. A promise while an asynchronous rule decides. */
+  /** Whether people are asked about a call. The value is a promise while an asynchronous rule decides. */
   readonly approvals: Map<string, boolean | Promise<boolean>>;
 }
 
@@ -78,7 +77,7 @@ export interface Decision {
   readonly facts: readonly Fact[];
   /** The effects that should be in progress after the append. All others are aborted. */
   readonly effects: readonly Effect[];
-  /** Says that the session is released until this time or until an event arrives. */
+  /** If set, the session is released until `dueAt` or until an event arrives. */
   readonly sleep: { readonly dueAt: number | null } | null;
 }
 

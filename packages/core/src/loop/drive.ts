@@ -172,8 +172,8 @@ async function driveSession(
         return decision.sleep;
       });
       if (log.released || deps.now() > clock.validUntil) return;
-      // If the intent of an effect is stored, the effect is started even after a request to stop. If it were not, its
-      // outcome would be unknown.
+      // If the intent of an effect is stored, the effect is started even after a request to stop. Otherwise its outcome
+      // would be unknown.
       if (!mustStop) running.match(decision.effects);
       outcomes = await nextOutcomes(running, log, signal);
     }
