@@ -288,7 +288,7 @@ function viewOf(
   code: AgentCode,
   { startedHere, model, problem }: Pick<View, "startedHere" | "model"> & { readonly problem?: string | undefined },
 ): View {
-  // The tools of a server share a list of notices.
+  // The tools of a server share a list of notices, so each list is taken only once.
   const sources = new Set([...code.tools.values()].flatMap(({ notices }) => (notices ? [notices] : [])));
   return {
     fence,

@@ -24,8 +24,8 @@ import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts"
 import { storeFile } from "./store-file.ts";
 
 /**
- * The result of a validation. Nothing or `true` means a valid answer. A sentence describes the problem; it may also
- * follow a boolean in a pair.
+ * The result of a validation. Nothing or `true` means a valid answer. A sentence describes the problem. A pair of a
+ * boolean and a sentence is possible too.
  */
 type Verdict =
   | string

@@ -111,8 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The first `until` messages of a conversation in the form for the API. `memories` is the number of memories in
- * them, because an earlier prompt can still get memories.
+ * The first `until` messages of a conversation in the form for the API. `memories` is how many prompts had memories at
+ * that time: an earlier prompt can still get memories, and then this form is made again.
  */
 interface Sent {
   readonly turns: Turn[];
