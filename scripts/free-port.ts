@@ -9,7 +9,7 @@ const [LOWEST, HIGHEST] = [15_000, 32_000];
 /** The ports that were handed out. None is handed out twice, because a process may stop and later use its port again. */
 const given = new Set<number>();
 
-/** A free port of this machine. Another process may take it before it is used. */
+/** Returns a free port of this machine. Another process may take the port before it is used. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = LOWEST + Math.floor(Math.random() * (HIGHEST - LOWEST));

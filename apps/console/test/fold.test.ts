@@ -75,7 +75,7 @@ const toolEnded = (outcome: string) => ({
 });
 
 describe("the view of a session", () => {
-  test("a prompt waits in the queue until its run begins, then is in the transcript once", () => {
+  test("a prompt waits in the queue until its run begins, and then appears in the transcript once", () => {
     expect(viewOf(prompt).queue).toHaveLength(1);
     const created = { event_type: "message.created", data: { message_id: "p1", run_id: RUN, role: "user" } };
     const view = viewOf(prompt, started, created);

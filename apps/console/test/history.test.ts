@@ -140,7 +140,7 @@ describe("a transcript is converted to messages, steps and calls", () => {
     expect(view.items).toHaveLength(1);
   });
 
-  test("rewound messages are one line until they are requested, and texts that the agent added are folded under its name", () => {
+  test("rewound messages are folded into one line until they are requested, and a text that the agent added is shown as a note", () => {
     const messages = [
       prompt(1, "First", { is_rewound: true }),
       prompt(2, "Second", { is_rewound: true }),

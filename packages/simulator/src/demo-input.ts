@@ -1,7 +1,4 @@
-/**
- * Makes plausible values for a JSON schema. Values that the prompt or the results of tools contain are taken from
- * there.
- */
+/** Makes values for a JSON schema. Prefers values from the prompt and from results of tools to invented values. */
 import { findValue, type Known, SIMULATED, typeOf } from "./find-value.ts";
 import { isObject, type JsonObject } from "./wire.ts";
 

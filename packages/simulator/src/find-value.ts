@@ -12,7 +12,7 @@ export interface Known {
 export const SIMULATED = "simulated ";
 const MAXIMUM_SUMMARY = 200;
 
-/** The value for a property. It is undefined if neither the results nor the prompt have one. */
+/** Finds the value for a property. Undefined if neither the results nor the prompt contain it. */
 export function findValue({ prompt, results }: Known, name: string, schema: JsonObject): unknown {
   const given = results.map((result) => propertyOf(result, name)).find((value) => fits(value, schema));
   if (given !== undefined) return given;

@@ -16,7 +16,7 @@ export interface Message {
 
 export interface Tool {
   readonly name: string;
-  /** Absent or `custom` for a tool of the client. The version for a server tool. */
+  /** Absent or `custom` for a tool of the client, and the version for a server tool. */
   readonly type?: string;
   readonly description?: string;
   readonly input_schema?: JsonObject;

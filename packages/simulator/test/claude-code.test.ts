@@ -107,7 +107,7 @@ test("Claude Code retries after an overload; if a stream breaks, it sends the re
   ]);
 });
 
-test("without a script the simulator is a demonstration that uses Claude Code's tools", async () => {
+test("without a script, the demonstration of the simulator uses the tools of Claude Code", async () => {
   const { simulator } = await rig();
   const { messages, result } = await run("Use the Bash tool to run `echo a-demo`", {
     ...options(simulator),

@@ -8,7 +8,7 @@ export interface Rig {
   readonly client: Anthropic;
 }
 
-/** A simulator for one test, with a client. */
+/** Starts a simulator for one test, with a client. */
 export async function rig(options?: SimulatorOptions): Promise<Rig> {
   const simulator = await createSimulator(options);
   onTestFinished(() => simulator.close());

@@ -78,7 +78,7 @@ test("the demonstration calls a tool once, or as often as the prompt says, and a
   expect(await roundsOf("Use the Bash tool 3 times")).toMatchObject({ rounds: 3 });
 });
 
-test("the demonstration obeys tool_choice: it calls the forced tool, and no tool with none", async () => {
+test("the demonstration obeys tool_choice: it calls a forced tool, and for `none` it calls no tool", async () => {
   const { client } = await rig();
   const forced = await client.messages.create({ ...ask("hello"), tools, tool_choice: { type: "tool", name: "Read" } });
   expect(forced.content).toMatchObject([{ type: "tool_use", name: "Read" }]);

@@ -50,7 +50,7 @@ describe("errors", () => {
 });
 
 describe("streams that break", () => {
-  test("a stream error comes after the number of deltas in its step; a request without a stream gets no error", async () => {
+  test("a stream error comes after as many deltas as its step says, and only in a stream", async () => {
     const { client, simulator } = await rig();
     const body = play({ text: "one two three", chunk: 4, streamError: { afterChunks: 2 } });
     const seen: string[] = [];

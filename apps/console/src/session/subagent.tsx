@@ -9,7 +9,7 @@ import { callWords, stateOfCall } from "./call-words.ts";
 import { useLiveSession } from "./live-session.ts";
 import type { Call, NestedMessage, Step } from "./view.ts";
 
-/** Shows a call that a subagent of this session works on, and the progress of the subagent. */
+/** Shows a call that a subagent works on, and the progress of the subagent in its session. */
 export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boolean; onToggle: () => void }) {
   const { about } = callWords(call.name, call.input);
   const isRunning = call.endedAt === null;

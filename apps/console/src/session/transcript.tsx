@@ -52,10 +52,10 @@ interface TranscriptProps {
 /** While the view is at most this far from the end, it scrolls along as the text grows. */
 const END_PX = 60;
 
-/** A button to an end appears when the view is farther from it than this. */
+/** If an end is farther from the view than this, a button to this end appears. */
 const FAR_PX = 200;
 
-/** More items are loaded when the reader is closer to an end of the loaded items than this. */
+/** If the view is closer than this to an end of the loaded items, more items are loaded. */
 const NEAR_PX = 1500;
 
 /**
@@ -68,8 +68,8 @@ export function Transcript(props: TranscriptProps) {
   const list = useRef<VListHandle>(null);
   const [opened, setOpened] = useState<ReadonlySet<string>>(() => new Set());
   const folds = useRef<Map<string, number> | undefined>(undefined);
-  // The first load decides which runs have folded steps. Later loads add earlier steps, which are folded if their run
-  // is.
+  // The first load decides which runs have folded steps. If a later load adds earlier steps of such a run, these steps
+  // are folded too.
   folds.current ??= groupSteps(view);
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const rows = useMemo(() => rowsOf(view.items, folds.current, opened), [view, version, opened]);
@@ -236,7 +236,7 @@ export function Transcript(props: TranscriptProps) {
 
 interface EndButtonsProps {
   readonly isFarFrom: { readonly beginning: boolean; readonly end: boolean };
-  /** Whether items were added at the end that the reader has not seen. */
+  /** Whether the end has new items that the reader has not seen. */
   readonly hasNews: boolean;
   readonly onBeginning: () => void;
   readonly onEnd: () => void;

@@ -5,10 +5,7 @@ import { useApi, useMe, useModels } from "../api/context.tsx";
 import { ModelRow } from "./model-row.tsx";
 import { NewModel } from "./new-model.tsx";
 
-/**
- * Shows the models that agents, sessions and messages can name. For each model, says how to reach it, whether it works,
- * and whether it is the default.
- */
+/** Lists the models of the server. An admin can add and remove models, and choose the default. */
 export function ModelsSection() {
   const api = useApi();
   const queries = useQueryClient();

@@ -2,8 +2,8 @@ import { useCallback } from "react";
 import { useSearchParams } from "wouter";
 
 /**
- * One parameter of the URL, for example `?tab=effects`. Null removes it. With `step`, the change is a new entry in the
- * browser history.
+ * Returns a parameter of the URL, for example `?tab=effects`, and a function that changes it. Null removes the
+ * parameter. With `step`, the browser history gets a new entry.
  */
 export function useQueryValue(name: string): readonly [string | null, (value: string | null, step?: boolean) => void] {
   const [params, setParams] = useSearchParams();

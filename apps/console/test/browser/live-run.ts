@@ -6,7 +6,9 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 /** Runs in progress, which are steered, interrupted or cancelled. */
 export function describeLiveRun(shared: { readonly world: World }): void {
   describe.concurrent("a live run", () => {
-    test("text appears while it is generated, and the page stays at its end", async ({ expect }) => {
+    test("text appears while it is generated, and the page stays scrolled to the end of the text", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const long = Array.from({ length: 40 }, (_, at) => `Paragraph ${at} of a long answer.`).join("\n\n");
       const id = await world.begin("Helper", "A long answer please", [{ text: long, chunk: 40, chunkDelayMs: 15 }]);
@@ -60,7 +62,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message interrupts a run and starts its own, a run can be cancelled, and the worker is shown during a run", async () => {
+    test("a message interrupts a run and starts a new run, a run can be cancelled, and the worker is shown during a run", async () => {
       const { world } = shared;
       const slow = [{ text: words.repeat(100), chunk: 4, chunkDelayMs: 40 }];
       const id = await world.begin("Helper", "Begin slowly", slow);

@@ -135,7 +135,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions are searched while typing, filters are in the URL, and keys open a session", async ({ expect }) => {
+    test("the search runs while the user types, the URL contains the filters, and keys open a session", async ({
+      expect,
+    }) => {
       const { world } = shared;
       await world.begin("Helper", "A needle in the list", [{ text: "This is said only in an answer." }]);
       const page = await world.open("/sessions");
@@ -283,7 +285,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("usage is divided by key, with the days of the reader's time zone", async ({ expect }) => {
+    test("the chart divides usage by key, and its days begin at midnight in the reader's time zone", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Spend something", [{ text: "Spent." }]);
       await expect
@@ -327,7 +331,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a person sends a webhook's delivery again", async ({ expect }) => {
+    test("a person repeats a delivery of a webhook", async ({ expect }) => {
       const { world } = shared;
       const received: string[] = [];
       const hooked = createServer((request, answer) => {

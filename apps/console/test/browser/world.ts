@@ -21,7 +21,7 @@ export interface World {
   readonly url: string;
   readonly model: ScriptedModel;
   readonly client: Client;
-  /** Another browser profile, with its own cookies and connections. */
+  /** Opens another browser profile, with separate cookies and connections. */
   newContext(timeZone?: string): Promise<BrowserContext>;
   /** Opens a page that is logged in. Without `context`, the page gets its own browser profile. */
   open(path: string, context?: BrowserContext): Promise<Page>;
@@ -31,7 +31,7 @@ export interface World {
   readonly claudeFolder: string;
   /** A folder in which agents may write. */
   readonly workFolder: string;
-  /** A session without messages, of one of the example agents. */
+  /** Creates a session without messages for an example agent. */
   create(agent: string, title: string): Promise<string>;
   /** Sends a prompt that the model answers with these steps. */
   say(id: string, prompt: string, steps: readonly Step[]): Promise<void>;

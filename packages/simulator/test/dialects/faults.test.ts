@@ -71,7 +71,7 @@ describe.each(Object.keys(STREAMS))("%s", (dialect) => {
   });
 });
 
-test("errors have OpenAI's shape, type and code, with retry-after only if it is given", async () => {
+test("errors have OpenAI's shape, type and code, and retry-after only if the script sets it", async () => {
   const { openai } = await rig();
   const failed = async (error: NonNullable<Step["error"]>) => {
     try {

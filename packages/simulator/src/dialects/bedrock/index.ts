@@ -71,7 +71,7 @@ export function versionOf(body: unknown): string {
   return version;
 }
 
-/** The body without the fields that only the cloud provider has. Rejects fields that belong in the URL. */
+/** Returns the body without the fields that only cloud providers expect. Rejects fields that belong in the URL. */
 export function withoutOwn(body: unknown, refused: readonly string[]): JsonObject {
   if (!isObject(body)) throw invalid("", "Request body must be a JSON object");
   for (const name of refused) if (body[name] !== undefined) throw invalid(name, "Extra inputs are not permitted");

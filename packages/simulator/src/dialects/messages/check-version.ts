@@ -26,7 +26,7 @@ export function checkVersion(version: string, body: JsonObject, messages: readon
   }
 }
 
-/** Older models than Opus 4.1. They accept `temperature` and `top_p` together. */
+/** Models before Opus 4.1, which accept `temperature` and `top_p` together. */
 const BOTH = /^claude-(?:3|2|instant|(?:opus|sonnet)-4-(?:0|2025))/;
 
 function checkSampling(body: JsonObject): void {
