@@ -2,8 +2,9 @@ import type { FileStore } from "../ports/file-store.ts";
 import type { Store } from "../ports/store.ts";
 
 /**
- * Lists sessions that have files but are not in the store. Their deletion could not reach the file store, or a process
- * crashed before they began. The store is asked twice, because a new session stores its files before its first event.
+ * Lists sessions that have files but are not in the store. Such files stay if the file store was unavailable when their
+ * session was deleted, or if a process crashed before the first event of a session was stored. The store is asked
+ * twice, because a new session stores its files before its first event.
  */
 export async function orphanedFiles(
   store: Pick<Store, "get">,

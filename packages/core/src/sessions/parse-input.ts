@@ -6,7 +6,8 @@ import { plainIssue } from "./plain-issues.ts";
 export function parseInput<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { error: plainIssue });
   if (result.success) return result.data;
-  // A misspelt key often means that another key is missing. The error about the misspelt key is more helpful.
+  // Errors about unknown keys come first. If a key is misspelt, the other error (that the right key is missing) helps
+  // less.
   const unknown = result.error.issues.filter(({ code }) => code === "unrecognized_keys");
   const issues = [...new Set([...unknown, ...result.error.issues])].map((issue) => ({
     path: issue.path.join("."),

@@ -78,7 +78,10 @@ function bound({ origin }: Issue & { readonly origin: string }, limit: unknown, 
   return `Expected ${how} ${amount}.`;
 }
 
-/** Explains why a value fits no form of a union. Repeats no sentence. */
+/**
+ * Explains why a value fits no form of a union. If several forms fail for the same reason, the sentence has the reason
+ * once.
+ */
 function unionOf({
   errors,
 }: Issue & {

@@ -2,7 +2,7 @@ import { type JsonObject, KnownError, type Session } from "@skein/protocol";
 import { platformStatus } from "./platform-status.ts";
 import type { Page, SessionFilter, SessionQuery } from "../ports/store.ts";
 
-/** Lists and filters of sessions, for stores that hold them in memory. */
+/** Filters and sorts sessions, for stores that hold them in memory. */
 
 const DEFAULT_LIMIT = 50;
 

@@ -25,8 +25,8 @@ export const PromptOptions = z.strictObject({
   /** The options of this run, in the format of the session's runtime. */
   options: z.record(z.string(), z.unknown()).optional(),
   /**
-   * Rejects the prompt with `conflict` if the session has a run or a queued prompt. `seenAt` is the sequence at which
-   * the caller saw an idle session.
+   * Rejects the prompt with `conflict` if the session has a run or a queued prompt. `seenAt` is the last sequence of
+   * the log when the caller saw that the session was idle.
    */
   whenIdle: z.union([z.boolean(), z.object({ seenAt: z.int().nonnegative() })]).default(false),
 });
@@ -38,7 +38,10 @@ export const EditOptions = z.strictObject({
   metadata: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** The most characters of one prompt. Every reader of the session has the whole prompt in memory. */
+/**
+ * The most characters of one prompt. Prompts are limited because every reader of a session holds the whole prompt in
+ * memory.
+ */
 const PROMPT_LIMIT = 32 * 1024 * 1024;
 
 export function checkPrompt(content: Content): void {

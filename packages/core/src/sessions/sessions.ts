@@ -274,8 +274,9 @@ export function createSessions({
     },
     async delete(sessionId) {
       const session = await get(sessionId);
-      // If the file store is unavailable, the first call fails, and the session can be deleted again. The second call
-      // removes the files that a run made after the first call.
+      // Files are removed before and after the session. If the file store is unavailable, the first removal fails, and
+      // the session stays and can be deleted later. The second removal is for files that a run made after the first
+      // removal.
       await forget?.({ tenant, sessionId });
       await answerForDeleted(store, session, now());
       await store.delete(sessionId, { tenant });

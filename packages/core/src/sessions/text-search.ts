@@ -1,7 +1,10 @@
 import type { MessageRow, Session } from "@skein/protocol";
 import type { SessionFilter, Store, TextPlace } from "../ports/store.ts";
 
-/** The most messages of one session that a store returns. Some of them may have the text only in a field name. */
+/**
+ * The most messages of one session that a store returns. One message is not enough, because a message may have the text
+ * only in a field name.
+ */
 export const MOST_PLACES = 5;
 /** How many characters of stored JSON a store returns before the text, and in total. */
 export const BEFORE_TEXT = 200;
