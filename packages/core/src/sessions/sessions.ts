@@ -223,8 +223,8 @@ export function createSessions({
       seenAt = undefined;
       const isBusy = run !== null || queue.length > 0;
       try {
-        // The append fails if the session is not idle any more. No log ends at NOWHERE, so the append to a busy session
-        // fails unless it repeats an earlier prompt.
+        // The append fails if the session is not idle any more. For a busy session it expects NOWHERE, where no log
+        // ends: the append then fails unless it repeats an earlier prompt.
         return acceptedOf(await store.append(sessionId, facts, { ...options, expect: isBusy ? NOWHERE : sequence }));
       } catch (error) {
         if (isBusy && isKnownError(error, "conflict"))

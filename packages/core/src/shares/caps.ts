@@ -11,7 +11,7 @@ export interface RunOwner {
 
 /** A limit that the operator set for all runs of one key, agent or tenant together. */
 export interface Cap {
-  /** Identifies this cap among all processes of a store. */
+  /** The id of this cap, which is the same in all processes of a store. */
   readonly scope: string;
   readonly kind: "key" | "agent" | "tenant";
   readonly name: string;

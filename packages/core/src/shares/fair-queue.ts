@@ -13,7 +13,7 @@ export interface FairQueue {
     tenant: string,
     asked?: { readonly size?: number; readonly signal?: AbortSignal },
   ): Promise<GiveBack | undefined>;
-  /** Takes a place if a place is free and no earlier request waits for it. Returns undefined if not. */
+  /** Takes a place if a place is free and no earlier request waits for it. Otherwise returns undefined. */
   tryTake(tenant: string, size?: number): GiveBack | undefined;
   figures(): QueueFigures;
 }
@@ -35,7 +35,7 @@ export interface FairQueueOptions {
    * Whether the store has several tenants. If undefined, the queue counts only the tenants that have made a request.
    */
   readonly isShared?: (() => boolean) | undefined;
-  /** May deny a place while other places are taken. */
+  /** Is asked before a place is given while other places are taken. If it returns false, the place is not given. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 
@@ -52,7 +52,7 @@ interface Waiter {
 
 interface Line {
   held: number;
-  /** The number of places that all tenants together had got when this tenant last got a place. */
+  /** When this tenant last got a place: a count of the places that were given to all tenants up to then. */
   servedAt: number;
   readonly waiting: Waiter[];
 }
@@ -68,7 +68,9 @@ export function createFairQueue({ places, isShared = () => false, hasRoom }: Fai
   let first: string | undefined;
   let several = false;
 
-  /** Sorts a new tenant before the tenant that was served last, and after the tenants that have waited longer. */
+  /**
+   * Returns the line of a tenant. A new tenant comes after all other tenants except the tenant that was served last.
+   */
   function lineOf(tenant: string): Line {
     if (tenant !== UNKNOWN_TENANT) {
       first ??= tenant;
