@@ -32,7 +32,7 @@ interface Needs {
   readonly runId: string | undefined;
 }
 
-/** Room for a session. A cancelled run gets room only to be ended. */
+/** Room for a session. If `onlyRun` is set, this run was cancelled while it waited, and the drive only ends it. */
 interface Room extends Pick<Claimed, "onlyRun"> {
   readonly giveBack: GiveBack;
 }
@@ -46,14 +46,14 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
   const { store, states, now, isShared, room: places = ROOM } = deps;
   const room: FairQueue = createFairQueue({ places, isShared });
   /**
-   * Ends cancelled sessions without waiting for room. Ends one session at a time, because the session is in memory
-   * meanwhile.
+   * A place in which a run that was cancelled while it waited is ended without room. There is one place, because the
+   * large session is in memory while its run is ended.
    */
   const endings: FairQueue = createFairQueue({ places: 1, isShared });
   /** The tenants of the waiting sessions, by session id, in the order of arrival. */
   const waiting = new Map<string, string>();
 
-  /** Puts the state back into the cache. While the session waits, the cache may drop the state. */
+  /** Returns what the session needs. The state goes back into the cache, which may drop it while the session waits. */
   async function needsOf({ lease, lastSequence }: Claimed): Promise<Needs> {
     const state = await states.take(lease.sessionId, lastSequence);
     states.put(state);
@@ -87,7 +87,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
       const isCancel = news.some((event) => event.event_type === "cancel.requested" && event.data.run_id === runId);
       if (isCancel) cancelled.abort();
     };
-    // If the store does not answer, the session continues to wait for room.
+    // If the store does not answer, a cancel is not noticed, and the session keeps its place in the queue.
     const look = (): void => void check().catch(() => undefined);
     const stop = store.onNews((id) => id === sessionId && look());
     look();

@@ -47,8 +47,8 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
   const lookedAt = new Map<string, number>();
 
   /**
-   * Changes all queues or no queue. Tries again if another process changed a queue first. Undefined leaves a queue
-   * unchanged.
+   * Changes all queues or no queue. Tries again if another process changed a queue first. If `how` returns undefined
+   * for a queue, this queue stays unchanged.
    */
   async function change<Answer>(
     caps: readonly Cap[],
