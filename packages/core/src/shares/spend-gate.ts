@@ -39,9 +39,9 @@ export function mostInputTokens({ agent, contextTokens, usage }: SessionState): 
 
 /** Reserves money for model calls against the operator's caps. */
 export interface SpendGate {
-  /** Whether a cap on spending counts for the session's run. */
+  /** Whether a cap on spending applies to the session's run. */
   applies(state: SessionState): boolean;
-  /** Reserves money before a call. Waits for a while if other calls have reserved the rest. */
+  /** Reserves money before a call. Waits for a while if other calls have reserved the rest of a cap. */
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
   /** Settles the reservation of a call that has ended with these facts. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;

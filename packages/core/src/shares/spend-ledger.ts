@@ -8,11 +8,11 @@ import type { Cap } from "./caps.ts";
  * Counts what keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a
  * call and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
  *
- * A reservation contains the earlier spending of its session. If a process is killed, the next driver computes from it
- * what the call has cost.
+ * A reservation also has the total spending of its session before the call. After a process was killed, the next driver
+ * subtracts it from the total in the log, and so knows what was spent since.
  */
 export interface SpendLedger {
-  /** Reserves the highest possible cost of a call, under every cap or under no cap. */
+  /** Reserves the highest possible cost of a call under all caps. If one cap has no money left, reserves nothing. */
   reserve(caller: Spender, caps: readonly Cap[], most: bigint): Promise<Reserved>;
   /**
    * Records that the session has spent `spent` in total. Releases the reservation and counts what the session has spent

@@ -25,7 +25,8 @@ export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } |
 
 /**
  * Checks the caps before a session is driven. At 80 % of a cap (or the percentage that the operator chose) the run asks
- * people and sleeps. One answer applies to the whole day and to every other session that asked the same question.
+ * people and waits for their answer. One answer applies to the whole day and to every other session that asked the same
+ * question.
  */
 export async function moneyForDrive(
   claimed: Claimed,

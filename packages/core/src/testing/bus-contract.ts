@@ -141,7 +141,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       });
     });
 
-    test("a notice of new events makes other machines read the session, and they do not forward it", async () => {
+    test("a machine that gets a notice of new events reads the session, and does not forward the notice", async () => {
       const [here, there] = [createMemoryStore(), createMemoryStore()];
       const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
       const poked: string[] = [];

@@ -29,8 +29,8 @@ function checkFences(sessionId: string, acts: readonly Act[], report: Report): v
 }
 
 /**
- * Checks in the order of the commits that only the holder of the lease acts, and that nobody gets a lease before it is
- * free.
+ * Checks that only the holder of a lease acts, and that nobody gets a lease before it is free. The actions are in the
+ * order of their commits.
  */
 function checkHolders(sessionId: string, acts: readonly Act[], report: Report): void {
   let holder: Act | null = null;
