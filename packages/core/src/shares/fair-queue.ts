@@ -52,7 +52,7 @@ interface Waiter {
 
 interface Line {
   held: number;
-  /** When this tenant last got a place: a count of the places that were given to all tenants up to then. */
+  /** How many places all tenants together had got so far, at the time when this tenant last got a place. */
   servedAt: number;
   readonly waiting: Waiter[];
 }

@@ -169,7 +169,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => answers(script), SOON).toBe(1);
     });
 
-    test("an engine that stops releases its sessions, and another process continues them", async () => {
+    test("when an engine stops, it releases its sessions, and another process continues them", async () => {
       const stopped = Promise.withResolvers<void>();
       const first = await worker({
         work: (_, signal) => new Promise((resolve) => signal.addEventListener("abort", () => resolve())),
@@ -208,7 +208,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect
         .poll(async () => (await store.due({ sessionId: one.sessionId, before: Date.now() })).length, SOON)
         .toBe(1);
-      // The wake-up arrives in this time, wherever the engine waits for a place.
+      // The engine gets the wake-up of `one` in this time.
       await new Promise((resolve) => setTimeout(resolve, 300));
       gate.resolve();
       await expect.poll(() => Promise.all([one, ...many].map(answers)), SOON).toEqual([one, ...many].map(() => 1));

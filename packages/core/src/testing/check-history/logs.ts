@@ -48,8 +48,8 @@ interface Walk {
   readonly started: Set<string>;
   readonly ended: Set<string>;
   /**
-   * The events that cancelled or interrupted a run, by the id of this run. The inner map has the sequence of the event,
-   * by the run that the event names.
+   * For the id of each run: the events that cancelled or interrupted it, as a map from the run that the event names to
+   * the sequence of the event.
    */
   readonly stopped: Map<string, Map<string, number>>;
   /** Accepted prompts that have not entered the transcript: message id by run id. */
@@ -93,7 +93,7 @@ function take(state: Walk, event: Event): void {
       if (!state.ended.has(run_id)) stop(state, run_id, event);
       if (state.started.has(run_id)) return;
       state.waiting.delete(run_id);
-      // An interrupting prompt that is cancelled before it was read interrupts nothing.
+      // If the run of an interrupting prompt is cancelled before it starts, the prompt interrupts nothing.
       if (state.open !== null && state.open !== run_id) state.stopped.get(state.open)?.delete(run_id);
       return;
     }
@@ -215,7 +215,8 @@ function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId:
 }
 
 /**
- * Checks that no new work and no success follows the cancel of its run. The driver appends such facts with `expect`.
+ * Checks that no new work and no success follows the cancel of its run. Such facts are rejected if a cancel arrived
+ * before them, because the driver appends them with `expect`.
  */
 function checkNotStopped(state: Walk, event: Event, runId: string): void {
   const { sessionId, report } = state;

@@ -48,7 +48,10 @@ function promptTexts({ events }: StoredSession): string[] {
   return events.flatMap((event) => (event.event_type === "prompt.accepted" ? [textOf(event.data.content)] : []));
 }
 
-/** Forks have the title of their parent, so only the title at creation counts. */
+/**
+ * Returns the title that the client gave the new session. A fork has no such title, because it gets the title of its
+ * parent.
+ */
 function creationTitle({ events }: StoredSession): string[] {
   const [first] = events;
   return first?.event_type === "session.created" && !first.data.parent ? [first.data.title ?? ""] : [];

@@ -28,7 +28,9 @@ export function checkRows(history: History, report: Report): void {
   }
 }
 
-/** Rows cannot be derived from a log with wrong sequences. `checkLogs` reports such a log. */
+/**
+ * Whether the sequences of a log are right. If not, no rows can be derived from the log, and `checkLogs` reports it.
+ */
 function isWhole({ events }: StoredSession): boolean {
   return events[0]?.event_type === "session.created" && events.every((event, index) => event.sequence === index + 1);
 }
