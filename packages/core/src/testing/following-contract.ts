@@ -112,7 +112,7 @@ export function describeFollowing(fixture: () => StoreFixture, cannot: StoreExce
     expect(news).toEqual([]);
   });
 
-  test("a poked follower reads the log again, and gets no event twice", async () => {
+  test("a follower that is told to read the log again gets no event twice", async () => {
     const script = await fixture().created();
     const news: (readonly unknown[] | undefined)[] = [];
     fixture().store.onNews((sessionId, events) => void (sessionId === script.sessionId && news.push(events)));

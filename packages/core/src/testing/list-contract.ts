@@ -221,7 +221,7 @@ export function describeLists(fixture: () => StoreFixture): void {
       expect(await store.toolUsage(query)).toEqual([expect.objectContaining({ tool: "search", calls: 1, failed: 0 })]);
   });
 
-  test("the cost of a run has a part for server tools, and its parts add up to the total", async () => {
+  test("the cost of a run has a part for server tools, and all parts of the cost add up to the total", async () => {
     const script = await fixture().created();
     await playSearches(script);
     const { items } = await fixture().store.runs(script.sessionId);
@@ -237,7 +237,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     const { store, ids } = fixture();
     const done = await fixture().created();
     await done.toolTurn("one");
-    // The two runs begin at different times, even in a store that needs less than a millisecond.
+    // The two runs begin at different times, even if the store is faster than a millisecond.
     for (const ended = Date.now(); Date.now() === ended;) await new Promise((resolve) => setTimeout(resolve, 1));
     await done.toolTurn("two");
     const other = await createSessions({ store, ids }).create({ ...agent, id: ids() }, { openedBy: "ci" });

@@ -119,7 +119,7 @@ test("cancelled sessions do not wait for room: they are ended one after the othe
 });
 
 test.each([
-  ["a server that stops releases a waiting session, which is then due immediately", undefined, true],
+  ["when a server stops, it releases a waiting session, which is then due immediately", undefined, true],
   ["a waiting session whose lease is lost is left to its new owner", LEASE_LOST, false],
 ])("%s", async (_, reason, isReleased) => {
   const { claim, drive, large, store } = world();
