@@ -111,7 +111,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await fork.append([checkpoint()], { lease: await fork.claim() });
   });
 
-  test("a store opens and closes awaits", async () => {
+  test("a store lists an await from its question until its answer", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const run_id = fixture().ids();
@@ -146,7 +146,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     expect(runs.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("a session can be forked at any message without changing the parent, and a fork survives its parent", async () => {
+  test("a session can be forked at any message; this does not change the parent, and deleting the parent does not change the fork", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const script = await fixture().created();

@@ -59,7 +59,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: "packages/core/src/testing/projection-contract.ts",
-          name: "a session can be forked at any message without changing the parent, and a fork survives its parent",
+          name: "a session can be forked at any message; this does not change the parent, and deleting the parent does not change the fork",
         },
       ),
       there("messages: relationship", {

@@ -150,7 +150,7 @@ export function describeModel(
       expect(reply.estimated).toBeUndefined();
     });
 
-    test("a call is answered and counted with each setting of the cache", async () => {
+    test("a call gets its answer and the right token counts with each setting of the cache", async () => {
       const { under, call } = await world();
       for (const cache of ["off", "short", "long"] as const) {
         const { reply } = await ask(under.model(), call([{ text: cache }], { cache, system: cache.repeat(2000) }));
@@ -174,7 +174,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("the failure of a stream that is cut says that the answer had begun, and that its counts are not complete", async () => {
+    test("if a stream is cut, the failure says that the answer had begun and that the token counts are incomplete", async () => {
       const { under, call } = await world();
       const { begun } = await failing(
         under.model(),
@@ -249,7 +249,7 @@ export function describeModel(
       for (const { id } of reply.content.filter(isToolUse)) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
     });
 
-    test("blocks of another model are sent if the model can read them; unreadable blocks are left out and listed", async () => {
+    test("blocks that another model wrote are sent if this model can read them; unreadable blocks are left out and listed", async () => {
       const { under, call } = await world();
       const prompt = call([{ text: "One." }, { text: "Two." }, { text: "Three: $LAST" }]).turns;
       const turns: readonly Turn[] = [...prompt, ...FOREIGN];

@@ -110,7 +110,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     );
   }
 
-  test("an approval that is denied has no effect, and the model is told why", async () => {
+  test("a tool call that a person denies has no effect, and the model is told why", async () => {
     const { under, host } = fixture();
     const name = fixture().name();
     const prompted = await fixture().run([{ tools: [under.calls.effect(name)] }, { text: "So: $LAST" }], {
@@ -125,7 +125,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
     await fixture().sound(prompted);
   });
 
-  test("an approval with another input runs the call with that input", async () => {
+  test("if a person approves a call and changes its input, the call runs with the changed input", async () => {
     const { under, host } = fixture();
     const [asked, approved] = [fixture().name(), fixture().name()];
     const prompted = await fixture().run([{ tools: [under.calls.effect(asked)] }, { text: "So: $LAST" }], {
