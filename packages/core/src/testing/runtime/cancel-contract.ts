@@ -129,7 +129,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers is read once by the run in progress, after the result of its call", async () => {
+  test("a steering prompt is read once by the run in progress, after the result of the call that the run has made", async () => {
     const { under, host } = fixture();
     const { sessionId, prompted, effect, go } = await working();
     const sentence = `Use the red yarn for ${effect}.`;
@@ -172,7 +172,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("a prompt that steers an idle session starts a run like any other prompt", async () => {
+  test("a steering prompt to an idle session starts a run like any other prompt", async () => {
     const sessionId = await fixture().session();
     const prompted = await fixture().prompt(sessionId, [{ text: "Here." }], { mode: "steer" });
     expect(await fixture().answer(prompted)).toBe("Here.");

@@ -74,11 +74,11 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
 
   if (everyFact)
     for (const place of everyFact.instead)
-      test(`a session that is taken over after ${place.join(" ")} of a tool turn ends correctly (not after each fact: ${everyFact.reason})`, () =>
+      test(`a session that is taken over after ${place.join(" ")} of a run with a tool call ends correctly (not after each fact: ${everyFact.reason})`, () =>
         takenOver(place, "told"));
   else
     test.each(["told", "untold"] as const)(
-      "a session that is taken over after any single fact of a tool turn ends correctly (the first worker is %s)",
+      "a session that is taken over after any single fact of a run with a tool call ends correctly (the first worker is %s)",
       async (loss) => {
         const all = await undisturbed();
         expect(all.length).toBeGreaterThan(10);

@@ -100,7 +100,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     });
     for (let n = 1; n <= PATIENCE + 2; n++) {
       await fixture().prompt(sessionId, [{ text: `Answer ${n}.` }]);
-      // In this time, a worker claims the session and releases it.
+      // A worker claims the session and releases it in this time.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     await host.sessions.answer(sessionId, asked?.tool_use_id ?? "", { content: "the red one" });

@@ -109,7 +109,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(second);
   });
 
-  test("a request that the model's API rejects fails the run with the reason, and the next prompt is answered", async () => {
+  test("if the model's API rejects a request, the run fails with the reason, and the next prompt is answered", async () => {
     const refused = await fixture().run([{ error: { status: 403, message: "Not with this key." } }]);
     const [failed] = only(await fixture().ended(refused), "session.failed");
     expect(failed?.data).toMatchObject({ outcome: "failed", stop_reason: "error" });
