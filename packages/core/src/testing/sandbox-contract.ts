@@ -90,7 +90,7 @@ export function describeSandbox(
       ]);
     });
 
-    test("a missing program has exit code 127, and a missing place is an error with a sentence", async () => {
+    test("a program that does not exist has exit code 127, and a folder that does not exist is an error with a sentence", async () => {
       expect(await shell("", { command: "/no/such/program", args: [] }).ended).toMatchObject({ code: 127 });
       if (!sandbox.walls.files) return;
       expect(() => shell("", { places: [{ path: "/no/such/place", access: "read" }] })).toThrow(
@@ -98,7 +98,7 @@ export function describeSandbox(
       );
     });
 
-    test("a program does not start in a folder that a link replaced after the folder was chosen", async () => {
+    test("a program does not start if its folder was chosen and then replaced by a link", async () => {
       if (!sandbox.walls.files) return;
       const chosen = join(outside, "chosen");
       mkdirSync(chosen);
@@ -130,7 +130,7 @@ export function describeSandbox(
       await silent(beat);
     });
 
-    test("a program is ended when its permission to run expires", async () => {
+    test("a program is ended when the time that it may run is over", async () => {
       const started = shell("while :; do sleep 0.02; done", { goodForMs: 60_000 });
       started.allow(50);
       expect((await started.ended).code).not.toBe(0);
@@ -157,7 +157,7 @@ export function describeSandbox(
       });
 
     describe("files", () => {
-      walled("files", "a program reads and writes only its places", async () => {
+      walled("files", "a program reads and writes only the files and folders that it was given", async () => {
         const readable = join(outside, "readable");
         mkdirSync(readable, { recursive: true });
         writeFileSync(join(readable, "file"), "may be read");

@@ -116,6 +116,9 @@ export interface RuntimeExceptions {
   readonly subagentUsage?: string;
   /** Why the cost of subagents does not count against a limit. */
   readonly subagentCost?: string;
-  /** The facts of a tool turn after which the tests take over the lease, if they cannot do this after every fact. */
+  /**
+   * Why the tests do not take over the lease after every fact, and the facts after which they do. The facts are those
+   * of a run with one tool call.
+   */
   readonly everyFact?: { readonly reason: string; readonly instead: readonly FactPlace[] };
 }
