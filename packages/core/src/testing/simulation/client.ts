@@ -34,7 +34,10 @@ export interface Client {
   done(): boolean;
 }
 
-/** Starts a client that creates sessions, prompts, cancels, edits, forks and deletes, and records the answers. */
+/**
+ * Starts a client that creates, prompts, cancels, edits, forks and deletes sessions, and records the answers that it
+ * gets.
+ */
 export function startClient(name: string, deps: ClientDeps): Client {
   const { world } = deps;
   let left = deps.operations;
@@ -84,8 +87,8 @@ function createOperations(name: string, process: Process, deps: ClientDeps): () 
   });
 
   /**
-   * Waits for a while or until a run has ended. At the end of a run, a prompt can arrive while the worker releases the
-   * session.
+   * Waits for a while or until a run has ended. After the end of a run, the client may send its next prompt just when
+   * the worker releases the session.
    */
   const thought = (): Promise<string | null> =>
     new Promise((resolve) => {

@@ -11,7 +11,7 @@ export interface ReaderDeps {
   readonly faults: () => Faults;
   readonly streams: Stream[];
   readonly known: readonly string[];
-  /** True near the end. Then nothing new begins, and readers stay connected. */
+  /** True near the end of the simulation, when nothing new begins and readers stay connected. */
   readonly closing: () => boolean;
   readonly report: (error: unknown) => void;
 }

@@ -26,7 +26,7 @@ export interface WorkerDeps {
   readonly faults: () => Faults;
   /** How many sessions this worker creates together with their lease, over all its restarts. */
   readonly beginnings: number;
-  /** True near the end: nothing new begins. */
+  /** True near the end of the simulation, when nothing new begins. */
   readonly closing: () => boolean;
   readonly history: { readonly operations: Operation[] };
   /** Ids of sessions that exist. */
