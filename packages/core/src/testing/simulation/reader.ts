@@ -52,7 +52,8 @@ async function read(process: Process, { world, faults, streams, known, closing, 
 async function visit(store: Store, stream: Stream, enough: number): Promise<boolean> {
   const leave = new AbortController();
   try {
-    // The reader is complete while it follows the log, because it then reaches the end of the log.
+    // `complete` stays true if the simulation ends during this loop, because the reader was then connected until the
+    // end.
     stream.complete = true;
     for await (const event of store.follow(stream.sessionId, { after: stream.after }, leave.signal)) {
       stream.events.push(event);

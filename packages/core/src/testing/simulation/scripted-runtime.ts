@@ -152,7 +152,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     return !(done && last);
   }
 
-  /** Prompts that steer are read before the next step. */
+  /** Begins the next step. Steering prompts in the queue enter the transcript before it. */
   async function askModel(run: RunState, facts: readonly Fact[]): Promise<boolean> {
     const number = run.attempts > 0 ? run.step : run.step + 1;
     const steers = state.queue.filter(({ mode }) => mode === "steer");

@@ -5,8 +5,8 @@ import type { Store } from "../../ports/store.ts";
 /**
  * Creates the simulated runtime: the scripted runtime (the default) or the loop.
  *
- * The runtime may be killed at any `await`, and another worker may call it again. The worker prolongs the lease in
- * `claimed.clock`.
+ * The runtime may be killed at any `await`, and another worker may call it again. During a drive, `claimed.clock` says
+ * how long the lease is valid, and the worker sets it after each renewal.
  */
 export type CreateRuntime = (deps: SimulatedRuntimeDeps) => Runtime;
 

@@ -36,7 +36,7 @@ export interface WorkerDeps {
 
 /** A worker that is restarted after every crash, as a new owner. */
 export interface Worker {
-  /** How many times in a row the worker found no work, neither now nor later. */
+  /** How many times in a row the worker found no session that is due, now or later. */
   idleFor(): number;
   /** Resets `idleFor` to 0, because earlier checks did not see the latest prompts. */
   countAnew(): void;
@@ -78,7 +78,7 @@ function hasNothing(claim: Claim): boolean {
 
 interface Work extends WorkerDeps {
   readonly process: Process;
-  /** The owner name of this worker before it died. */
+  /** The name under which this worker held leases before its last crash. */
   readonly dead: string | null;
   readonly found: (claim: Claim) => void;
   /** Whether the worker creates a session now. */
