@@ -244,7 +244,7 @@ function describeAppending(fixture: () => StoreFixture): void {
 }
 
 function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): void {
-  test("a store returns bodies unchanged: unusual text, key order, numbers, prototypes", async () => {
+  test("a store returns the data of an event unchanged: unusual text, key order, numbers, prototypes", async () => {
     const { sessionId, append } = await fixture().created();
     const metadata = JSON.parse(
       '{"z":1,"__proto__":{"admin":true},"a":[1.5,-0,1e21,null,{"constructor":{"prototype":{}}}]}',
@@ -326,7 +326,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(left).toEqual(new Set([other.sessionId]));
   });
 
-  test("a closed store rejects calls with the code closed", async () => {
+  test("a closed store rejects calls with the error code `closed`", async () => {
     const { sessionId } = await fixture().created();
     await fixture().store.close();
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });

@@ -13,7 +13,7 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** Lists over all sessions of a tenant: open awaits, and changed sessions. */
+/** Tests the lists that cover all sessions of a tenant, for example open awaits and changed sessions. */
 export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   test("a store lists open awaits of all running sessions of a tenant, oldest first, by kind and agent", async () => {
     const { store, ids } = fixture();

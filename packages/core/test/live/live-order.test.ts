@@ -59,14 +59,14 @@ test.each([
     unannounced(2),
     true,
   ],
-])("%s", (_, facts, shown, expected) => {
+])("draft %s", (_, facts, shown, expected) => {
   const order = createLiveOrder();
   order.piece(shown);
   for (const one of facts) order.fact(one);
   expect(order.due()).toEqual(expected ? [shown] : []);
 });
 
-test("pieces that waited are shown together and only once", () => {
+test("draft pieces that arrived before their step began are shown together and only once", () => {
   const order = createLiveOrder();
   order.fact(began);
   const text = [piece(1), piece(1, { offset: 3 })];
@@ -90,7 +90,7 @@ test("a reader that joins in the middle of a run sees the current step, and late
   expect(order.due()).toEqual([piece(4)]);
 });
 
-test("a reader that joins while nothing runs waits for the next run", () => {
+test("a reader that joins an idle session waits for the next run", () => {
   const order = createLiveOrder();
   order.joined(null);
   order.piece(piece(1));
