@@ -562,7 +562,7 @@ describe("the effect of several facts", () => {
     expect(Object.keys(state.pending)).toEqual([message]);
   });
 
-  test("a file that a later run writes again keeps the run that created it", () => {
+  test("if a later run writes a file again, the state still names the run that created the file", () => {
     const second: Fact[] = [
       completed,
       prompt(later, later),

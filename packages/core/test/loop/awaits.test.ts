@@ -80,7 +80,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("the result of an answer is duplicate, stale or refused", async () => {
+  test("a second answer is reported as a duplicate, and an answer to an unknown call as refused", async () => {
     const { agent, result, sessions } = await paused("dispositions");
     const { sessionId } = result;
     const answer = (id: string) => sessions.answer(sessionId, id, { content: "red" });
