@@ -260,7 +260,7 @@ test.each(garbage)(
   },
 );
 
-/** Creates an agent whose model gives an answer until the test calls `mend`. */
+/** Creates an agent whose model always gives this answer, until the test calls `mend`. */
 async function answering(answer: RequestListener) {
   const { simulator } = await simulatedAgent();
   let broken = true;

@@ -141,7 +141,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(await running).toMatchObject({ stopReason: "cancelled" });
   });
 
-  test("a run that is cancelled in the queue never starts, and its watcher is told", async () => {
+  test("a run that is cancelled in the queue never starts, and its caller is told", async () => {
     const { tool, calls } = counting();
     const slow = endless();
     const { agent } = await simulatedAgent({ tools: [tool, slow.tool], store: storeUrl(kind) });

@@ -55,12 +55,12 @@ test("each check below the threshold is recorded as a row with the reason", asyn
 });
 
 test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
-  "%s keeps requests near the threshold, breaks no pair, and leaves the full history in the log",
+  "%s keeps requests near the threshold, separates no tool call from its result, and leaves the full history in the log",
   async (compactor_type) => {
     const { agent, simulator, results, last } = await longSession({ compactor_type, compaction_threshold: 4000 });
     for (const { error, finalAnswer } of results) expect({ error, finalAnswer }).toMatchObject({ error: null });
     expect(last.finalAnswer).toBe("Answer 8.");
-    // The simulator rejects broken pairs, altered thinking and empty messages with a 400.
+    // The simulator rejects a call without its result, altered thinking and empty messages with a 400.
     expect(simulator.ledger.totals().outcomes).toMatchObject({ rejected: 0, faulted: 0 });
     const applied = checks(results).filter(({ actionData }) => actionData["compaction_applied"] === true);
     expect(applied.length).toBeGreaterThan(0);

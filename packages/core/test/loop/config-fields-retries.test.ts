@@ -112,11 +112,11 @@ test("a failed model call for a title is retried after a delay, and does not fai
 });
 
 test.each([
-  ["that is not a stream", "<html>Bad gateway</html>"],
-  ["of broken JSON", "event: message_start\ndata: {not json\n\n"],
-  ["that breaks off", answered("Half").split("event: message_delta")[0] ?? ""],
-  ["of unknown events", 'event: surprise\ndata: {"type":"surprise"}\n\n'],
-])("a model that streams garbage %s is retried, then fails with a clear error", async (_, garbage) => {
+  ["a web page", "<html>Bad gateway</html>"],
+  ["broken JSON", "event: message_start\ndata: {not json\n\n"],
+  ["an answer that breaks off", answered("Half").split("event: message_delta")[0] ?? ""],
+  ["unknown events", 'event: surprise\ndata: {"type":"surprise"}\n\n'],
+])("a model call with an invalid answer (%s) is retried, then fails with a clear error", async (_, garbage) => {
   let calls = 0;
   const server = createServer((request, response) => {
     calls += 1;

@@ -118,7 +118,7 @@ test("tool_schemas: name, description and schema of every tool are sent", async 
   ]);
 });
 
-test("server_tools and beta_headers: code execution and web search, and the container is used again by the next run", async () => {
+test("server_tools and beta_headers are sent to the API, and the next run uses the same container", async () => {
   const { agent, simulator } = await simulatedAgent({
     server_tools: [
       { type: "code_execution_20250825", name: "code_execution" },
