@@ -190,7 +190,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ],
   ["the prompt enters the transcript", [created(), prompted(), started], ["message.created"]],
   ["the intent to call the model is stored before the call", begun, ["step.started"]],
-  ["an open model call is made", [...begun, asked()], ["call-model"]],
+  ["after the intent to call the model is stored, the model is called", [...begun, asked()], ["call-model"]],
   ["a reply enters the transcript", [...begun, asked(), replied([{ type: "text", text: "4" }])], ["message.created"]],
   [
     "a final reply ends the run",
@@ -212,7 +212,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
   ["two calls of one reply are stored together", calling("look", "again"), ["tool.started", "tool.started"]],
   ["a stored call runs", [...calling("look"), toolStarted("t0", "once")], ["run-tool"]],
   ["a call of an unknown tool is answered immediately", calling("nothing"), ["tool.completed"]],
-  ["a frontend tool is announced", calling("ask"), ["await.opened"]],
+  ["a call of a frontend tool opens an await", calling("ask"), ["await.opened"]],
   ["a tool that needs approval waits for a person first", calling("danger"), ["await.opened"]],
   [
     "a run that waits sleeps until the time limit of the wait",
@@ -242,7 +242,7 @@ test.each<[string, readonly Fact[], readonly string[], Partial<View>?]>([
     { startedHere: null, fence: 2 },
   ],
   [
-    // The store rejects the append, because the lease is lost.
+    // The store rejects the append of `run.resumed`, because this worker has lost the lease.
     "a worker does not run a tool call of another worker that took over the run",
     [...calling("look"), resumed, toolStarted("t0", "once")],
     ["run.resumed"],

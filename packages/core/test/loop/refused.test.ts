@@ -83,7 +83,7 @@ test("a client's answer that is too long is cut like the result of a tool", asyn
 test.each([
   ["alone", [{ text: "\n\n" }]],
   ["before a call", [{ text: " ", tools: [{ name: "pick", id: "toolu_1", input: { of: [] } }] }, { text: "Picked." }]],
-])("an answer of only spaces %s leaves the session usable", async (where, steps) => {
+])("if the model's answer is only spaces (%s), the session stays usable", async (where, steps) => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const { sessionId, stopReason } = await agent.run(scripted(`spaces ${where}`, steps));
   if (stopReason === "awaiting_frontend_tools")
@@ -122,7 +122,7 @@ test("a session can continue after a run that was cancelled while the model paus
   await expectUsable(agent, sessionId);
 });
 
-test("a turn that the model paused after a space can continue", async () => {
+test("a run can continue if the model paused right after a space character", async () => {
   const { agent } = await simulatedAgent(web);
   const result = await agent.run(scripted("pause", [{ text: "One ", stop: "pause_turn" }, { text: "two." }]));
   expect(result).toMatchObject({ stopReason: "end_turn", error: null });

@@ -6,7 +6,7 @@ import { createRequestParts } from "../../src/loop/request-parts.ts";
 const event = (sequence: number, event_type: string, data: object): Event =>
   ({ sequence, event_type, data }) as unknown as Event;
 
-test("parts are traced to memory, to the summary of a compaction, to messages, calls and results", () => {
+test("each part of a request is traced to a memory, a summary of a compaction, a message, a call or a result", () => {
   const parts = createRequestParts();
   parts.note(event(2, "prompt.accepted", { message_id: "m1" }));
   parts.note(event(3, "session.started", { message_id: "m1" }));
