@@ -162,7 +162,7 @@ const EXAMPLES: Readonly<Record<string, readonly [keys: string, figures: string]
 };
 
 describe.each(["memory", "sqlite", "filesystem", "postgres"])("the run log on %s", (kind) => {
-  test("the run log has every action type with the keys of the specified examples, and the store shows the same rows", async () => {
+  test("every action type of the specification is in the run log, its data have the keys of the specified example, and the store shows the same rows", async () => {
     const { url, rows } = await opened(kind);
     const { results, sessionId } = await eventfulSession(url);
     expect(results.map(({ stopReason }) => stopReason)).toEqual([

@@ -34,7 +34,7 @@ test("an effect that has ended is not started again before its facts are taken",
   end("b");
   await running.changed();
   expect(running.take()).toEqual([fact]);
-  // This decision knows only the outcome of a, so it still wants the effect b.
+  // This decision knows the outcome of effect "a" only, so it still wants effect "b".
   running.match([tool("b")]);
   expect(started).toEqual(["tool/a", "tool/b"]);
   expect(running.take()).toEqual([fact]);

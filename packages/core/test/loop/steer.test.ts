@@ -36,7 +36,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect((await followed).at(-1)).toMatchObject({ event_type: "session.completed" });
   });
 
-  test("a prompt that steers while the last answer is written causes one more step", async () => {
+  test("a steering prompt that arrives while the last answer is written causes one more step", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const running = agent.run(scripted(`late ${kind}`, [{ text: "First.", delayMs: 200 }, { text: "Second." }]));
     await until(() => simulator.ledger.calls({ outcome: "open" }).length);
@@ -73,7 +73,7 @@ async function onlySession(agent: Awaited<ReturnType<typeof simulatedAgent>>["ag
   return (await (await agent.sessions()).list()).items[0]?.id ?? "";
 }
 
-test("a prompt that steers a waiting run returns the run's awaits, and is read after the answers", async () => {
+test("the result of a steering prompt to a waiting run is the run's awaits, and the run reads the prompt after the answers", async () => {
   const { agent } = await simulatedAgent({ tools: [pick] });
   const call = { name: "pick", id: "toolu_1", input: { of: ["red"] } };
   const waiting = await agent.run(scripted("waits", [{ tools: [call] }, { text: "Never." }]));

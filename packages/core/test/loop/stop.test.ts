@@ -76,7 +76,7 @@ test("a process that stops in the middle of an answer records the reported usage
 });
 
 test.each(["memory", "sqlite"] as const)(
-  "a watcher gets an error if its agent is closed or its session is deleted (%s)",
+  "a caller that waits for a run gets an error if the agent is closed or the session is deleted (%s)",
   async (kind) => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind) });
     const hangs = (label: string): string => scripted(label, [{ text: "Half", chunk: 2, hang: { afterChunks: 1 } }]);
