@@ -69,7 +69,7 @@ function expectInStep({ state }: DriverLog, events: readonly Event[]): void {
   expect(state.sequence).toBe(events.at(-1)?.sequence);
 }
 
-test("facts are folded as they are added and appended together", async () => {
+test("each fact of a batch is folded when it is added, and the whole batch is appended at once", async () => {
   const { log, memory } = await driven();
   await log.write(begin);
   expect(log.state.transcript).toHaveLength(1);
@@ -112,7 +112,7 @@ test("an append to an unavailable store is retried until the lease ends, and the
   const { log, memory, now, clock } = await driven((store) => ({ ...store, append: () => Promise.reject(away) }));
   await expect(log.write(begin)).rejects.toBe(away);
   expect(now()).toBeGreaterThanOrEqual(clock.validUntil);
-  // The state is ahead of the log, so no further facts may be derived from it.
+  // The state has facts that are not in the log, so no further facts may be derived from the state.
   await expect(log.write(() => ({ dueAt: null }))).rejects.toBe(away);
   expect(await memory.read(SESSION)).toHaveLength(2);
 });
@@ -142,7 +142,7 @@ test("listeners are called for events of other writers, and not for the driver's
   stop();
 });
 
-test("an event that is appended while the log catches up is still reported as new", async () => {
+test("an event that another writer appends while the driver reads new events is still reported as new", async () => {
   let arrive: (() => Promise<void>) | undefined;
   const { log, append } = await driven((store) => ({
     ...store,

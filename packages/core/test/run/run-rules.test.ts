@@ -67,7 +67,7 @@ describe("the next prompt", () => {
 });
 
 describe("a run is cancelled", () => {
-  test("a cancel stops a run and gives it a reason", () => {
+  test("a cancel stops a run, and the run's error has the reason of the cancel", () => {
     const { state, run } = running({ cancelRequested: true, cancelReason: "Enough." });
     expect(cancellation(state, run)).toEqual({
       stopReason: "cancelled",
@@ -146,7 +146,7 @@ describe("money", () => {
     );
   });
 
-  test("a limit on a model without a price is rejected before the first call", () => {
+  test("a run with a limit ends before its first call if its model has no price", () => {
     expect(end(running({}, { limit: 1_000_000 }), { model: "nobody-knows" })).toEqual({
       stopReason: "budget",
       error: {
@@ -157,7 +157,7 @@ describe("money", () => {
     });
   });
 
-  test("a limit ends a run after its first call without a price, if the model is not known in advance", () => {
+  test("a run with a limit ends after its first call to a model without a price, if the model was not known in advance", () => {
     const limited = { limit: 1_000_000 };
     expect(end(running({}, limited), { model: null })).toBeUndefined();
     expect(end(running({ unpricedCalls: 1 }, limited), { model: null })?.error).toMatchObject({
