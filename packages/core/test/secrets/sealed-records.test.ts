@@ -35,7 +35,7 @@ test("secrets are sealed in the store, and readable with the key; other fields s
   expect((await createSecrets(sealed).list("a")).map(({ name }) => name)).toEqual(["provider"]);
 });
 
-test("the first key seals and older keys still open; after everything is sealed again, the old key is not needed", async () => {
+test("new secrets are sealed with the first key, and older keys can still read old secrets; after everything is sealed again, the old key is not needed", async () => {
   const { records } = createMemoryStore();
   const [old, next] = [key(), key()];
   await createSecrets(records).put("a", "clear", "in clear");
@@ -72,7 +72,8 @@ test("a sealed secret that was changed, or copied to another tenant, is not open
   const record = await records.get("a", "secret", "provider");
   const { text } = (record as unknown as { value: { text: string } }).value;
   await records.put([{ tenant: "b", kind: "secret", id: "provider", value: { text } }]);
-  // Changes the last letter but one, because all its bits are data. Some bits of the last letter are not.
+  // Changes the second letter from the end, because all bits of this letter are data. Some bits of the last letter are
+  // padding.
   const changed = `${text.slice(0, -2)}${text.at(-2) === "A" ? "B" : "A"}${text.at(-1)}`;
   await records.put([{ tenant: "a", kind: "secret", id: "provider", value: { text: changed } }]);
   for (const tenant of ["a", "b"])

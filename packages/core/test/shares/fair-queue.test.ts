@@ -29,7 +29,7 @@ function line(queue: FairQueue) {
 }
 
 describe("a fair queue", () => {
-  test("a fair queue gives every place to a single tenant", async () => {
+  test("a fair queue gives all its places to the only tenant", async () => {
     const queue = createFairQueue({ places: 4 });
     const { ask, served } = line(queue);
     ask("a", 6);
@@ -139,7 +139,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 1, taken: 1, waiting: 0, tenants: 0 });
   });
 
-  test("tryTake takes no place while a request waits, and respects the shares", async () => {
+  test("tryTake takes no place while an earlier request waits, and gives no tenant more than its share", async () => {
     const queue = createFairQueue({ places: 4, isShared: () => true });
     const held = [queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a")];
     expect(held.map((giveBack) => giveBack !== undefined)).toEqual([true, true, true, false]);
