@@ -3,9 +3,9 @@ import type { Effect } from "./decision.ts";
 
 /** The running effects. An effect is started once. It is aborted when the decision no longer lists it. */
 export interface RunningEffects {
-  /** Returns the facts of the effects that have ended since the last call. The oldest facts come first. */
+  /** Starts the wanted effects that are not running, and aborts all others. */
   match(wanted: readonly Effect[]): void;
-  /** The facts of the effects that have ended since the last call, in the order in which they ended. */
+  /** Returns the facts of the effects that have ended since the last call, in the order in which they ended. */
   take(): readonly Fact[] | undefined;
   /**
    * Resolves when an effect has ended or `nudge` was called. If an effect throws, it aborts all other effects and

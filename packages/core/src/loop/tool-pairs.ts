@@ -31,7 +31,9 @@ export function repairPairs(all: readonly Turn[]): {
   return repairs.length === 0 ? { messages, repairs } : { messages: mended, repairs };
 }
 
-/** How many messages of a transcript need no repair. Transcripts only grow, so this does not change. */
+/**
+ * How many messages at the beginning of a transcript need no repair. Transcripts only grow, so the number stays valid.
+ */
 const wholeUntil = new WeakMap<readonly Turn[], number>();
 
 /**
@@ -39,11 +41,11 @@ const wholeUntil = new WeakMap<readonly Turn[], number>();
  */
 export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
   let from = wholeUntil.get(messages) ?? 0;
-  // The check begins at a boundary, because results are checked with their calls and consecutive assistant messages
-  // as a single message.
+  // The check goes back to a message that begins a new exchange: results are checked with their calls, and consecutive
+  // assistant messages as a single message.
   while (from > 0 && (hasResults(messages[from] as Turn) || messages[from - 1]?.role === "assistant")) from -= 1;
   const { repairs } = repairPairs(from === 0 ? messages : messages.slice(from));
-  // The calls of the last message may not have their results yet.
+  // The calls of the last message may not have their results yet, so that message is checked again next time.
   if (repairs.length === 0) wholeUntil.set(messages, messages.length - 1);
   return repairs;
 }

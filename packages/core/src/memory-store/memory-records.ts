@@ -25,7 +25,7 @@ export function createMemoryRecords({ now }: { readonly now: () => number }): Re
   };
 }
 
-/** Makes the record after a put from the record before the put. */
+/** Makes the record that a put stores. `before` is the record that it replaces, if there is one. */
 export function storedRecord(
   { tenant, kind, id, value, fields }: RecordPut,
   before: StoredRecord | undefined,
