@@ -35,7 +35,9 @@ export interface AnswerStream {
 
 const BYTES_PER_TOKEN = 4;
 
-/** If the call has an answer tool, `answerTool` is its name. The input of this tool is the answer. */
+/**
+ * If the model answers by calling a tool, `answerTool` is the name of this tool. The input of the tool is the answer.
+ */
 export function createAnswerStream(
   { model: name, usedIds }: Pick<ModelCall, "model" | "usedIds">,
   onEvent: (event: ModelStreamEvent) => void,
@@ -127,15 +129,15 @@ export function createAnswerStream(
       const whole = reply.end();
       const isHandedOver = whole.content.some((_, index) => teller.isAnswer(index));
       const content = whole.content.map((block, index) => {
-        // The call of the answer tool is not in the log, so its carried data is dropped. A provider accepts reasoning
-        // only together with the block after it.
+        // A provider accepts reasoning only together with the block after it. The call of the answer tool is not in the
+        // log, so an answer through this tool keeps no carried data.
         const data = isHandedOver ? undefined : carried.get(index);
         return data === undefined ? block : { ...block, carry: { by: name, data } };
       });
       return { ...whole, content, ...(!usage && { estimated: true as const }) };
     },
     failed({ failure, retryable, retryAfterMs, mostRetries, begun: counted }) {
-      // These streams send counts at the end. Before the end, only the begin of the answer is known.
+      // These streams send counts at the end. Before the end, it is only known that the answer has begun.
       const known = counted ?? (begun ? reply.begun() : undefined);
       return new ModelFailure(failure, { retryable, retryAfterMs, mostRetries, begun: known });
     },

@@ -24,7 +24,7 @@ const NOT_IN_GRAMMARS = new Set([
   ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format".split(" "),
   ..."minItems maxItems uniqueItems minProperties maxProperties propertyNames default examples $schema".split(" "),
 ]);
-/** Keywords that a grammar cannot express. */
+/** Keywords that a grammar cannot express and that cannot be left out. A schema with one of them has no grammar. */
 const BEYOND_GRAMMARS = ["$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems"];
 
 /** Decides how the model gets the schema of its answer. */
@@ -55,8 +55,8 @@ function grammarOf(schema: JsonObject): JsonObject | undefined {
   if (BEYOND_GRAMMARS.some((keyword) => keyword in schema)) return undefined;
   const { properties } = schema;
   const isObject = schema["type"] === "object";
-  // An object without known fields, or with a schema for additional fields, would lose these fields as a closed
-  // object.
+  // A closed object has only the fields in its list. An object without a list, or with a schema for other fields, would
+  // lose fields.
   if (isObject && (!isJsonObject(properties) || isJsonObject(schema["additionalProperties"]))) return undefined;
   const made: Record<string, unknown> = {};
   for (const [keyword, value] of Object.entries(schema)) {
