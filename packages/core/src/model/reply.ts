@@ -72,14 +72,15 @@ export function createReply(by?: string) {
           ended = true;
       }
     },
-    /** Call this when the provider reports that the answer failed. The answer then counts nothing. */
+    /** Call this when the provider reports that the answer failed. The answer then has no usage. */
     forget(): void {
       message = undefined;
     },
     /** Returns the counts of the API so far. Undefined before the answer begins. */
     begun(): ModelFailure["begun"] {
       const counted = Usage.safeParse(usage);
-      // The last counts come with the reason why the model stopped.
+      // The counts are complete when the reason why the model stopped has arrived, because the last counts come with
+      // it.
       return message && counted.success ? { usage: counted.data, whole: ended || stopReason !== null } : undefined;
     },
     end(): ModelReply {
@@ -152,8 +153,8 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
-  // If the input is not a JSON object, the result of the call is an error about its schema. Models reject such an
-  // input in later requests. So its text is put into an object, where people can read it.
+  // Models reject later requests with an input that is not a JSON object. So the text of such an input is put into an
+  // object, where people can read it. The call fails, because this object does not fit its schema.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

@@ -14,7 +14,7 @@ export interface ExplainedKey {
   readonly sandbox: ChosenSandboxMode;
   /** Why there is no sandbox on this machine; undefined if there is one. */
   readonly sandboxProblem: string | undefined;
-  /** Whether the operator opened Claude Code to this key by name, with or without a sandbox. */
+  /** Whether the operator named this key as one that may run Claude Code, even without a sandbox. */
   readonly isOpened: boolean;
   /** Folders and hosts that the operator opened to all keys. A folder is a name, or a path with everything inside. */
   readonly opened: { readonly folders: readonly string[]; readonly hosts: readonly string[] };
@@ -75,8 +75,8 @@ function inDollars(amount: number): string {
 }
 
 /**
- * Returns whether a key may run Claude Code. An admin key may, and a key that the operator named. Any run key may if
- * the sandbox works.
+ * Returns whether a key may run Claude Code. An admin key may, and a key that the operator named. Every other key may
+ * only if the sandbox is `required` and works. If a required sandbox does not work, no key may.
  */
 export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: ClaudeRights): boolean {
   if (sandbox.mode === "required" && sandboxProblem !== undefined) return false;
