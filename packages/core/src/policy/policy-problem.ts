@@ -35,7 +35,10 @@ export function policyProblem(policy: Policy, known: KnownNames): string | undef
   return undefined;
 }
 
-/** Rejects a percentage of a cap that is not set, because it would have no effect. */
+/**
+ * Returns a problem if `spendAskAtPercent` is set without `spendPerDayUsd`, because the percentage would have no
+ * effect.
+ */
 function capProblem({ spendPerDayUsd, spendAskAtPercent }: KeyPolicy): string | undefined {
   return spendPerDayUsd === undefined && spendAskAtPercent !== undefined
     ? "spendAskAtPercent: This is a percentage of spendPerDayUsd, which is not set. Set both, or leave spendAskAtPercent out."

@@ -29,7 +29,7 @@ const spending = {
   concurrentRuns: z.int("Expected a whole number of runs.").min(1).max(100_000).optional(),
   /** Dollars that runs may cost within a day (UTC). */
   spendPerDayUsd: z.number().min(0.000001, "Expected a millionth of a dollar or more.").max(1_000_000_000).optional(),
-  /** At this percentage of the cap, people are asked before the next call (default: 80); false asks nobody. */
+  /** At this percentage of the cap, people are asked before the next call. Default: 80. With false, nobody is asked. */
   spendAskAtPercent: z.union([z.int().min(1).max(99), z.literal(false)]).optional(),
 };
 

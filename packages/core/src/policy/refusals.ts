@@ -1,7 +1,7 @@
 import type { ClaudeOptions } from "@skein/protocol";
 import { type KeyPolicy, type SandboxMode, isAmong, isHostAmong } from "./policy.ts";
 
-/** What a run wants to use, as far as a policy can forbid it. */
+/** The things that a run wants to use and that a policy can forbid. */
 export interface AskedUse {
   readonly runtime?: "loop" | "claude-code";
   readonly models?: readonly (string | null | undefined)[];

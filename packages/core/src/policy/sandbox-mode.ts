@@ -15,8 +15,9 @@ export interface ChosenSandboxMode {
 }
 
 /**
- * Returns the sandbox mode. If the operator chose none, the mode is off for a person alone on a machine, and required
- * for every other server.
+ * Returns the sandbox mode. If the operator chose none, the mode is `preferred` for a server of one person: only its
+ * own machine can reach it, it has one tenant, and every key has the scope admin. For every other server, the mode is
+ * `required`.
  */
 export function chosenSandboxMode(chosen: SandboxMode | undefined, situation: ServerSituation): ChosenSandboxMode {
   if (chosen !== undefined) return { mode: chosen, because: "the operator chose it" };
