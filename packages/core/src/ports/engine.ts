@@ -17,7 +17,7 @@ export interface Engine {
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** Says that a session may be due. Only `due_at` in the store decides. */
   wake(sessionId: string): void;
-  /** Says that sessions may be due whose ids are unknown, for example the sessions of a dead worker. */
+  /** Says that sessions with unknown ids may be due, for example the sessions of a dead worker. */
   look(): void;
   /** Returns how the places of this process are used, and how many sessions wait. */
   queue(): QueueFigures;
@@ -50,7 +50,7 @@ interface Reserved {
   /** The option `claim` for the append of the prompt. */
   readonly claim: { readonly owner: string; readonly leaseMs: number };
   /**
-   * Returns what the driver adds to the append of the prompt. Returns undefined if this process does not know that the
+   * Returns what the driver adds to the append of the prompt. Returns undefined if this process is not sure that the
    * session is idle. The prompt is then appended without a claim.
    */
   opening(events: readonly NewEvent[]): Promise<Opening | undefined>;

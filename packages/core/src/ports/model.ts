@@ -34,8 +34,8 @@ export interface ModelCall {
   /** The conversation: the blocks of the log, with a result for every tool call. */
   readonly turns: readonly Turn[];
   /**
-   * The beginning of `turns`, as an array for all calls of the session. The array only grows. Undefined if the session
-   * has no such array.
+   * The beginning of `turns`, as one array that all calls of the session share. The array only grows, so its JSON can
+   * be kept between calls. Undefined if the session has no such array.
    */
   readonly growing?: readonly Turn[];
   readonly tools: readonly ToolSchema[];
