@@ -119,7 +119,7 @@ export interface ModelAbilities {
   readonly caching: boolean;
 }
 
-/** A model that can do everything. */
+/** The abilities of a model that can do everything. */
 export const EVERY_ABILITY: ModelAbilities = {
   tools: true,
   parallelTools: true,

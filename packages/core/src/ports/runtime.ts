@@ -22,7 +22,10 @@ export interface Claimed {
    * effect is running, and is due again immediately.
    */
   readonly yieldAt?: number;
-  /** Begin only this run. If another prompt is next in the queue, release the session, to be driven immediately. */
+  /**
+   * Begin only this run. If another prompt is next in the queue, release the session, so that it is driven again at
+   * once.
+   */
   readonly onlyRun?: string;
   /** Why the run may not spend more, as a sentence. The run ends with this sentence. */
   readonly refusal?: string;
