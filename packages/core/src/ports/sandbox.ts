@@ -20,11 +20,11 @@ export interface SandboxWalls {
   readonly network: boolean;
   /** The program sees only its own processes, and everything that it starts ends with it. */
   readonly processes: boolean;
-  /** Summarises the walls in a sentence for an operator. */
+  /** The system calls of the program are filtered. */
   readonly kernelCalls: boolean;
-  /** Says in a sentence which limits are enforced, and how. */
+  /** Summarises the walls in a sentence for an operator. */
   readonly summary: string;
-  /** Which limits are enforced, and by what, as a sentence. */
+  /** Says in a sentence which limits are enforced, and how. */
   readonly limits: string;
 }
 
@@ -54,21 +54,21 @@ export interface SandboxPlace {
   readonly identity?: string | undefined;
 }
 
-/** The most bytes of memory for the data of a process. */
+/** Limits of a program. A limit that is left out is not enforced. */
 export interface SandboxLimits {
-  /** The most bytes of memory for the program and all its child processes together. */
+  /** The most bytes of memory for the data of a process. */
   readonly memoryBytes?: number;
-  /** The most processes of the program and all its child processes together. */
+  /** The most bytes of memory for the program and all its child processes together. */
   readonly totalMemoryBytes?: number;
-  /** The number of processes that the program and everything that it started may have together. */
+  /** The most processes that the program may have, itself and all its child processes together. */
   readonly processes?: number;
-  /** Bytes of the largest file that the program may write. */
+  /** The most bytes of a file that the program writes. */
   readonly fileBytes?: number;
-  /** Seconds of CPU time of the program and all its child processes together. */
+  /** The most bytes of the program's temporary folder, which is kept in memory. */
   readonly temporaryBytes?: number;
-  /** Seconds of CPU time of the program and everything that it started, together. */
+  /** The most seconds of CPU time of the program and all its child processes together. */
   readonly cpuSeconds?: number;
-  /** Bytes on disk of all folders that the program may write to, together. */
+  /** The most bytes on disk of all folders that the program may write to, together. */
   readonly folderBytes?: number;
 }
 
