@@ -24,7 +24,7 @@ const CONNECTIONS = "active_connections";
 /** Expiry times of the Claude API's keys, in seconds. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
-/** How often the keys for people are written again, in case Redis has lost them. */
+/** How often the keys for people who inspect Redis are written again, in case Redis has lost the keys. */
 const AGAIN_MS = 30_000;
 /** Removes a lock only if this machine set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";

@@ -78,8 +78,8 @@ async function goodHistory(): Promise<History> {
 }
 
 /**
- * Returns a copy in which the end of the run has the totals of the calls. The script leaves out the tokens of the
- * cache.
+ * Returns a copy with the right totals at the end of the run. This is needed because the script does not add the tokens
+ * of the cache to these totals.
  */
 function corrected(events: readonly Event[]): Event[] {
   const copy = structuredClone(events) as Event[];

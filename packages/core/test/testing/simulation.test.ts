@@ -44,8 +44,8 @@ describe("the seeded simulation", () => {
 });
 
 describe("planted bugs are found", () => {
-  // How many seeds may be needed to find each bug. A campaign has 1,000. If a bug needs many more seeds than it did,
-  // the simulation has become worse.
+  // How many seeds may be needed to find each bug. A campaign has 1,000. If a bug needs many more seeds than are listed
+  // here, the simulation has become worse.
   const budgets: Partial<Record<Mutant, number>> = { "lost-wake-up": 600, "no-poison": 200 };
 
   /** These bugs prevent something that should happen. They show only after the end of the faults. */
@@ -86,7 +86,7 @@ describe("faults that the simulation found", () => {
     data: { message_id: messageId, run_id: runId, mode, content: "hi", model: null, max_cost_micros: null },
   });
 
-  test("a repeated model call is no progress for a run that crashes every worker", () => {
+  test("a repeated model call does not count as progress of a run that crashes every worker", () => {
     const taken = [
       { event_type: "run.resumed", data: { run_id: runId, fence: 2 } },
       { event_type: "step.abandoned", data: { run_id: runId, step: 1, usage: {}, cost: null } },
