@@ -80,8 +80,8 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   }
 
   /**
-   * Adds sessions to the set of connections. The set expires after a while, because the entries of a killed machine
-   * would stay for ever. The specification has no expiry for the set.
+   * Adds sessions to the set of connections. The specification has no expiry for the set. Skein sets one, because the
+   * entries of a killed machine would otherwise stay for ever.
    */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);

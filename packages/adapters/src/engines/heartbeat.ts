@@ -6,7 +6,10 @@ export interface HeartbeatDeps {
   readonly workers: Workers;
   /** The description of this process. */
   readonly worker: () => WorkerInfo;
-  /** Whether another owner is a process of this host that has ended. A silent process may still run. */
+  /**
+   * Whether another owner is a process of this host that has ended. A process of another host, or one that only misses
+   * its heartbeats, does not count, because it may still run.
+   */
   readonly isDead: (owner: string) => boolean;
   /** Called when leases of a dead worker were freed, so that its sessions can be claimed. */
   readonly onFreed: () => void;
@@ -26,7 +29,10 @@ export interface Heartbeat {
 const BEAT_MS = 400;
 /** A worker that missed this many heartbeats counts as dead. */
 const MISSED = 3;
-/** Longer leases of a silent worker are not freed but expire, because they protect effects that no fence can stop. */
+/**
+ * If a worker is silent, only those of its leases are freed that end within this time. A lease that ends later is left
+ * to expire, because it protects effects that no fence can stop.
+ */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */
 const FORGET_MS = 60_000;
@@ -42,13 +48,13 @@ export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   // sessions.
   const drives = role !== "api";
   /**
-   * The last heartbeat of every other worker, and the time at which this process first saw it. `looks` counts the
-   * checks since then.
+   * The last heartbeat of every other worker, and the time at which this process first saw that heartbeat. `looks`
+   * counts the checks since then.
    */
   const seen = new Map<string, { readonly beat: number; readonly at: number; looks: number; freed: boolean }>();
   /**
-   * The duration of the slowest recent heartbeat of this process. On a slow disk, the heartbeats of other workers are
-   * slow as well.
+   * The duration of the slowest recent heartbeat of this process. Other workers may be silent for four times as long,
+   * because their heartbeats are as slow on the same slow disk.
    */
   let slowest = 0;
   let stopped = false;

@@ -42,8 +42,8 @@ const SHORT_LINE = 16;
 
 /**
  * Drives sessions in this process. The store announces due sessions, and a search every second finds due sessions that
- * were not announced. While places are free and the store has one tenant, due sessions are claimed immediately. If not,
- * sessions wait in a queue and tenants take turns.
+ * were not announced. While places are free and the store has one tenant, due sessions are claimed immediately.
+ * Otherwise, sessions wait in a queue and tenants take turns.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;
@@ -60,7 +60,10 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   let isCrowded = false;
   /** Whether the store may have more due sessions than are queued here. */
   let hasMore = false;
-  /** Whether unknown sessions may be due: at the start, after a notice from another process, and at each sweep. */
+  /**
+   * Whether sessions that this process does not know may be due: at the start, after a notice from another process, and
+   * at each sweep.
+   */
   let sweepDue = true;
   let looking = false;
   let lookAgain = false;

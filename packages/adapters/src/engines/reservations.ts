@@ -21,7 +21,10 @@ interface Settled {
 /** The sessions for which one append stores a prompt and takes the lease. */
 export interface Reservations {
   has(sessionId: string): boolean;
-  /** Must be called for all new events. The events of reserved sessions are remembered. */
+  /**
+   * Must be called for all new events. If a session is reserved, its last sequence is remembered, so that `hasNews` can
+   * be told.
+   */
   hear(sessionId: string, events: readonly Event[] | undefined): void;
   reserve(sessionId: string, tenant: string, settled: (how: Settled) => void): ReturnType<Engine["reserve"]>;
 }
