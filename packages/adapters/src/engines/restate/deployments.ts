@@ -13,7 +13,7 @@ export interface Deployment {
   readonly id: string;
   readonly uri: string;
   readonly services: readonly string[];
-  /** Wake-ups that this version still has to handle. */
+  /** How many wake-ups this version still has to handle. */
   readonly open: number;
 }
 

@@ -28,7 +28,10 @@ export interface RestateEndpoint {
   close(): Promise<void>;
 }
 
-/** No drive takes as long as this timeout. The pings of the connection notice a worker that hangs. */
+/**
+ * A timeout that no drive reaches. It is not needed to notice a worker that hangs, because the connection has pings for
+ * this.
+ */
 const SILENCE = { hours: 24 };
 
 export async function listenForRestate(options: EndpointOptions): Promise<RestateEndpoint> {

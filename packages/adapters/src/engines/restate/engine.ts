@@ -33,17 +33,21 @@ const SEND_AGAIN_MS = 5000;
 /** A drive that changed nothing is repeated after this delay. The delay grows with each attempt. */
 const BUSY_MS = 250;
 /**
- * A drive may take a lease that ends within `leaseMs` plus this time. The lease may have been renewed during the claim.
+ * A drive may take a lease that ends within `leaseMs` plus this time, because the lease may have been renewed during
+ * the claim.
  */
 const CLOCK_SLACK_MS = 1000;
-/** If a session is still due after this time, this process drives it without Restate. A node of Restate may be down. */
+/**
+ * If a session is still due after this time, this process drives it without Restate, because a node of Restate may be
+ * down.
+ */
 const UNPLACED_MS = 1500;
 /**
  * If a session is still due after this time, this worker has no free place for it. The worker sends a new wake-up, and
  * any worker may get it.
  */
 const SEND_MS = 3000;
-/** If a session waited longer for a place, this process checks again whether the session is due. */
+/** If a session waited longer than this for a place, this process checks again whether the session is due. */
 const LONG_IN_LINE_MS = 100;
 /** The largest number of overdue sessions that a sweep handles for a tenant. */
 const PER_TENANT = 100;
@@ -122,7 +126,10 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     }
   }
 
-  /** Whether a session is still due. A needless drive costs more than this check. */
+  /**
+   * Whether a session is still due. It is only checked after a long wait, when a needless drive is likely and costs
+   * more than the check.
+   */
   async function isStillDue({ sessionId }: DueSession, asked: number): Promise<boolean> {
     if (now() - asked < LONG_IN_LINE_MS) return true;
     const due = await dueOf(sessionId);
@@ -199,7 +206,8 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     for (const session of overdue) {
       const { sessionId, lastSequence, dueAt } = session;
       if (drives.find(sessionId)) continue;
-      // Restate may retry on a dead worker for seconds. Other wake-ups of the session wait for that attempt.
+      // The session is driven without Restate, because Restate may call a dead worker again for seconds, while all
+      // other wake-ups of the session wait.
       void driveUnplaced(session).catch(reportUnknown);
       if (!isFreed && (sent.get(sessionId) === stretch || dueAt > now() - SEND_MS)) continue;
       sent.set(sessionId, stretch);
@@ -248,7 +256,7 @@ export function createRestateEngine(deps: RestateEngineDeps): Engine {
     },
   };
 
-  /** Ignores a deleted session. Restate retries after any other error. */
+  /** Ignores the error of a deleted session. Throws every other error, so that Restate tries again. */
   function problemOf(error: unknown): void {
     if (isKnownError(error, "not_found")) return;
     if (!isKnownError(error) && !stopping.signal.aborted) report(error);
