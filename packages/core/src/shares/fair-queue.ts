@@ -3,12 +3,12 @@
  *
  * - A free place goes to the waiting tenant with the fewest places. If several tenants have equally few, it goes to the
  *   tenant that was served longest ago. So a long backlog of one tenant does not delay another tenant.
- * - With several tenants, a tenant gets a second or later place only if it then has at most three times as many places as
- *   stay free. So one tenant never takes all places.
+ * - With several tenants, a tenant may have at most three places for every place that stays free. Only its first place
+ *   does not depend on this. So one tenant never takes all places.
  * - A tenant without a place is never overtaken, even if its request is large.
  */
 export interface FairQueue {
-  /** Waits for a turn. Undefined if the signal aborts first. */
+  /** Waits for a place. Returns undefined if the signal aborts first. */
   take(
     tenant: string,
     asked?: { readonly size?: number; readonly signal?: AbortSignal },

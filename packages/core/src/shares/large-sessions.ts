@@ -39,7 +39,9 @@ interface Room extends Pick<Claimed, "onlyRun"> {
 
 /** Room for three sessions with the largest message that the server accepts. One tenant gets room for two. */
 const ROOM = 96 * 1024 * 1024;
-/** Smaller sessions never wait. They use little memory, even if every driving slot has a smaller session. */
+/**
+ * Sessions below this size never wait, because they use little memory even if every driving slot has such a session.
+ */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
@@ -94,7 +96,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     return { signal: cancelled.signal, stop };
   }
 
-  /** Waits for room. Undefined if the drive must stop before there is room. */
+  /** Waits for room. Returns undefined if the drive must stop before there is room. */
   async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<Room | undefined> {
     const needs = await needsOf(claimed);
     if (needs.size <= LARGE) return { giveBack: () => {} };

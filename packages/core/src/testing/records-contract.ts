@@ -9,7 +9,7 @@ export function describeRecords(name: string, records: () => Records): void {
   const note = (id: string, value: unknown, more: object = {}) => ({ tenant: "a", kind: "note", id, value, ...more });
 
   describe(`${name}: records`, () => {
-    test("a record is returned as it was put, and each put increases its version", async () => {
+    test("a record is returned as it was written, and each write increases its version", async () => {
       const id = ids();
       await records().put([note(id, { text: naughtyText, nested: { b: 1, a: [null, 1.5] } }, { expect: 0 })]);
       const [second] = await records().put([note(id, "changed", { expect: 1 })]);
@@ -17,7 +17,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(await records().get("a", "note", id)).toEqual(second);
     });
 
-    test("several records are put together or not at all, and a put with an unknown version is rejected", async () => {
+    test("several records are written together or not at all, and a write that expects another version is rejected", async () => {
       const [first, second] = [ids(), ids()];
       await records().put([note(first, 1)]);
       const stale = records().put([note(second, 2, { expect: 0 }), note(first, 2, { expect: 7 })]);

@@ -87,7 +87,7 @@ test("events that were not delivered are read from the store", async () => {
   expect(await followed).toEqual([1, 2, 3, 4]);
 });
 
-test("a poke makes followers read what another process wrote", async () => {
+test("followers that are told of news read what another process wrote", async () => {
   const { followers, append, silently } = bench();
   append(event(1));
   const followed = take(followers.follow(session, { after: 0 }, never), 2);
@@ -185,7 +185,7 @@ test("a follower that has read events ends when its session is deleted, and a fo
   await expect(take(followers.follow(session, { after: 0 }, never), 1)).rejects.toMatchObject({ code: "not_found" });
 });
 
-test("listeners are called for every append and poke until they unsubscribe", () => {
+test("listeners are called for every append and every notice until they unsubscribe", () => {
   const { followers, append } = bench();
   const heard: string[] = [];
   const leave = followers.onNews((sessionId) => heard.push(sessionId));

@@ -6,7 +6,10 @@ export interface History {
   readonly operations: readonly Operation[];
   /** The sessions that exist in the store at the end. */
   readonly sessions: readonly StoredSession[];
-  /** Who was allowed to write, in the order of the commits. Test rigs that cannot see claims record only appends. */
+  /**
+   * The actions on leases and logs that the store accepted, in the order of the commits. Test rigs that cannot see
+   * claims record only appends.
+   */
   readonly acts: readonly Act[];
   /** The effects of tools, counted outside of Skein without removing duplicates. Null if nobody counted. */
   readonly effects: readonly Effect[] | null;
