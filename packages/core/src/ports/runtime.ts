@@ -2,7 +2,10 @@ import type { NewEvent } from "@skein/protocol";
 import type { SessionState } from "../log/state.ts";
 import type { Lease } from "./store.ts";
 
-/** Until when a lease is known to be valid (ms since 1970), on the clock of this process. No effect may begin after that time. */
+/**
+ * Until when a lease is known to be valid (ms since 1970), on the clock of this process. No effect may begin after that
+ * time.
+ */
 export interface LeaseClock {
   validUntil: number;
 }
@@ -37,8 +40,8 @@ export interface Claimed {
 }
 
 /**
- * The reason of an abort when another worker has the lease: the drive must end at once. With any other reason the drive may finish its running
- * effects.
+ * The reason of an abort when another worker has the lease: `drive` must end at once. After an abort with any other
+ * reason, `drive` may finish its running effects.
  */
 export const LEASE_LOST = "lease lost";
 

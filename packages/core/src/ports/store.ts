@@ -287,7 +287,7 @@ export interface Store {
   renew(leases: readonly Lease[]): Promise<readonly Lease[]>;
   /** Releases a lease without writing events. If the log has events after `seen`, the session stays due. */
   release(lease: Lease, next: { readonly seen: number; readonly dueAt: number | null }): Promise<void>;
-  /** Returns the owners of all current leases, or of this session's lease, so that an engine finds owners that have died. */
+  /** Returns the owners of all current leases, or of this session's lease. Engines use it to find dead owners. */
   owners(sessionId?: string): Promise<readonly string[]>;
   /**
    * Frees the leases of a dead owner, so that its sessions can be claimed at once. `withinMs` frees only leases that

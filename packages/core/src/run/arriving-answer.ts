@@ -2,9 +2,9 @@ import { type ContentBlock, type ModelStreamEvent, Usage } from "@skein/protocol
 
 /** The part of an answer that has arrived so far. */
 export interface Arrived {
-  /** The id of the message that this answer is going to be. Its drafts have the same id. */
+  /** Identifies the model call that this answer belongs to. */
   readonly callKey: string;
-  /** The model according to the stream; null before the stream begins. */
+  /** The id of the message that this answer is going to be. Its drafts have the same id. */
   readonly messageId: string;
   /** The model that the stream names; null until the stream has begun. */
   readonly model: string | null;

@@ -7,7 +7,7 @@ import { type RunEnd, endWith } from "./rules.ts";
 export interface NextCall {
   /** The model of the call. Null if only the answer will name the model, as for Claude Code's "default". */
   readonly model: string | null;
-  /** The price that the operator gave the model. */
+  /** The price that the operator set for the model. */
   readonly price?: ModelPrice | undefined;
   /** The time of the call. It is needed because reservations expire after a day. */
   readonly now: number;
