@@ -25,8 +25,8 @@ export interface Batch {
 }
 
 /**
- * Adds the facts to write to a batch. If it returns `dueAt`, the same append releases the lease until that time. It is
- * called again with the new state if another writer has appended an event, so it must have no side effects.
+ * Adds the facts of the next append to a batch. If it returns `dueAt`, the same append releases the lease until that
+ * time. It is called again with the new state if another writer has appended an event, so it must have no side effects.
  */
 type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
@@ -141,7 +141,7 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
     onNews: (listener) =>
       onSequence(store, sessionId, (sequence) => {
         heard = Math.max(heard, sequence);
-        // The events of this driver are folded already.
+        // The driver has already folded its own events, so only events of other writers are news.
         if (heard > state.sequence) listener();
       }),
   };

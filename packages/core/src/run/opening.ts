@@ -34,8 +34,7 @@ interface Prompted {
 }
 
 /**
- * Returns the opening of the run that a prompt begins. Undefined if this process does not know that the session is
- * idle.
+ * Returns the opening of the run that a prompt begins. Undefined if this process is not sure that the session is idle.
  */
 export async function openingOf(
   { runtime, states, now }: OpeningDeps,

@@ -4,7 +4,10 @@ import { type FactOf, type Place, inStep } from "./place.ts";
 
 type Call = Pick<CallState, "toolUseId" | "name" | "input">;
 
-/** Makes the fact that a call begins. A call with the policy `once` does not run again after its worker has died. */
+/**
+ * Makes the fact `tool.started`: a call begins. A call with the policy `once` does not run again after its worker has
+ * died.
+ */
 export function toolStarted(
   place: Place,
   { toolUseId, name, input }: Call,
@@ -25,13 +28,13 @@ export interface CallResult {
   readonly output?: unknown;
 }
 
-/** Makes the fact that a call of the current step has its result. */
+/** Makes the fact `tool.completed` for a call of the current step. */
 export function toolCompleted(run: RunState, call: Call, result: CallResult): FactOf<"tool.completed"> {
   const part = run.calls.findIndex(({ toolUseId }) => toolUseId === call.toolUseId);
   return completedCall(run, call, { ...result, messageId: run.resultsMessageId ?? "", part });
 }
 
-/** Makes the fact that a call of the current step gets a result without having run to its end. */
+/** Makes the fact `tool.completed` for a call of the current step that did not run to its end. */
 export function toolClosed(
   run: RunState,
   call: Call,
@@ -40,7 +43,10 @@ export function toolClosed(
   return toolCompleted(run, call, { isError: true, ...result, durationMs: 0 });
 }
 
-/** Makes the fact that a call has its result. `part` is the position of the result in the message with all results. */
+/**
+ * Makes the fact `tool.completed`: a call has its result. `part` is the position of the result in the message with all
+ * results.
+ */
 export function completedCall(
   place: Place,
   { toolUseId, name, input }: Call,

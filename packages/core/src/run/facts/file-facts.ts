@@ -12,7 +12,7 @@ export interface KeptFile {
   readonly storeMs: number;
 }
 
-/** Makes the facts that the model made a file, and that the file was stored. */
+/** Makes the facts of a stored file: `file.generated`, `file.downloaded` and `file.stored`. */
 export function fileKept(place: Place, file: KeptFile) {
   const named = { ...inStep(place), file_id: file.fileId, filename: file.filename };
   return [
@@ -31,7 +31,7 @@ export function fileKept(place: Place, file: KeptFile) {
   ] as const satisfies readonly FactOf<"file.generated" | "file.downloaded" | "file.stored">[];
 }
 
-/** Makes the fact that a file could not be fetched or stored. The run continues without the file. */
+/** Makes the fact `file.failed`: a file could not be fetched or stored. The run continues without the file. */
 export function fileFailed(
   place: Place,
   { fileId, filename, error }: { fileId: string; filename: string | null; error: Failure },
@@ -39,7 +39,7 @@ export function fileFailed(
   return { event_type: "file.failed", data: { ...inStep(place), file_id: fileId, filename, error } };
 }
 
-/** Makes the fact that a checkpoint exists. The files can be restored as they were at this user message. */
+/** Makes the fact `checkpoint.created`: the files can be restored as they were at this user message. */
 export function checkpointCreated(checkpoint: {
   readonly checkpointId: string;
   readonly userMessageId: string;
@@ -55,7 +55,7 @@ export function checkpointCreated(checkpoint: {
   };
 }
 
-/** Makes the fact that a requested rewind is done, or could not be done. */
+/** Makes the fact `rewind.completed`: a requested rewind is done, or could not be done. */
 export function rewindCompleted(data: FactData<"rewind.completed">): FactOf<"rewind.completed"> {
   return { event_type: "rewind.completed", data };
 }

@@ -4,7 +4,10 @@ import { rowsOf } from "../../log/message-rows.ts";
 import type { RunState, SessionState } from "../../log/state.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** Makes the fact that a message enters the transcript: a prompt, the last reply, or the results of its calls. */
+/**
+ * Makes the fact `message.created` for a prompt, the last reply, or the results of its calls. The message enters the
+ * transcript.
+ */
 export function messageEntered(state: SessionState, messageId: string): FactOf<"message.created"> {
   const run = state.run as RunState;
   const isResults = messageId === run.resultsMessageId;
@@ -23,7 +26,7 @@ export function messageEntered(state: SessionState, messageId: string): FactOf<"
   });
 }
 
-/** Makes the fact that a message enters a transcript. */
+/** Makes the fact `message.created`: a message enters a transcript. */
 export function messageCreated(
   place: Place,
   message: {
@@ -63,7 +66,10 @@ export function titleGenerated(title: string): FactOf<"title.generated"> {
   return { event_type: "title.generated", data: { title } };
 }
 
-/** Makes the fact that the agent's code has checked the final answer. `problem` is the result of the check. */
+/**
+ * Makes the fact `answer.validated`: the agent's code has checked the final answer. `problem` is undefined if it is
+ * valid.
+ */
 export function answerValidated(place: Place, problem: string | undefined): FactOf<"answer.validated"> {
   return {
     event_type: "answer.validated",
@@ -71,13 +77,16 @@ export function answerValidated(place: Place, problem: string | undefined): Fact
   };
 }
 
-/** Makes the fact that the context was repaired, because a call had no result or a result had no call. */
+/**
+ * Makes the fact `transcript.repaired`: the context was repaired, because a call had no result or a result had no call.
+ */
 export function transcriptRepaired(place: Place, repairs: readonly JsonObject[]): FactOf<"transcript.repaired"> {
   return { event_type: "transcript.repaired", data: { ...inStep(place), repairs: [...repairs] } };
 }
 
 /**
- * Makes the fact with entries of a Claude Code transcript. `subpath` names the transcript if it is not the session's.
+ * Makes the fact `transcript.appended`, with entries of a Claude Code transcript. `subpath` names the transcript if it
+ * is the transcript of a subagent.
  */
 export function transcriptAppended(
   entries: readonly JsonObject[],

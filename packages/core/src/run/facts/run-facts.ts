@@ -3,7 +3,7 @@ import type { QueuedPrompt, RunState } from "../../log/state.ts";
 import type { RunEnd } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** Makes the fact that a run begins with its prompt. */
+/** Makes the fact `session.started`: a run begins with its prompt. */
 export function runStarted(
   { run_id, message_id, content }: Pick<QueuedPrompt, "run_id" | "message_id" | "content">,
   formatter: string,
@@ -14,17 +14,17 @@ export function runStarted(
   };
 }
 
-/** Makes the fact that a worker takes over a run of another worker. Earlier calls have lost their worker. */
+/** Makes the fact `run.resumed`: a worker takes over a run. The calls that the earlier worker began have lost it. */
 export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
   return { event_type: "run.resumed", data: { run_id: runId, fence } };
 }
 
-/** Makes the fact that the run has used up its steps. A summary follows. */
+/** Makes the fact `steps.exhausted`: the run has used up its steps. A summary follows. */
 export function stepsExhausted(place: Place, maxSteps: number): FactOf<"steps.exhausted"> {
   return { event_type: "steps.exhausted", data: { ...inStep(place), max_steps: maxSteps } };
 }
 
-/** Makes the fact that a subagent's session has sent its answer to the session that called it. */
+/** Makes the fact `parent.informed`: a subagent's session has sent its answer to the session that called it. */
 export function parentInformed(
   place: Place,
   { session_id, tool_use_id }: { readonly session_id: string; readonly tool_use_id: string },

@@ -5,12 +5,12 @@ import type { FactOf } from "./place.ts";
 
 type Run = Pick<RunState, "runId">;
 
-/** Makes the fact that the runtime has started for a run. `info` is what it reported: model, tools, servers. */
+/** Makes the fact `runtime.started` for a run. `info` is what the runtime reported: model, tools, servers. */
 export function runtimeStarted({ runId }: Run, info: JsonObject): FactOf<"runtime.started"> {
   return { event_type: "runtime.started", data: { run_id: runId, info } };
 }
 
-/** Makes the fact that the runtime reported something besides answers and results. */
+/** Makes the fact `runtime.noticed`: the runtime reported something besides answers and results. */
 export function runtimeNoticed(
   { runId }: Run,
   { messageId, subtype, notice }: { readonly messageId: string; readonly subtype: string; readonly notice: JsonObject },
@@ -28,7 +28,7 @@ export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called">
   return { event_type: "hook.called", data };
 }
 
-/** Makes the fact that no worker has what the session needs. `missing` is a sentence for people. */
+/** Makes a notice that no worker has what the session needs. `missing` is a sentence for people. */
 export function sessionUnserved(said: {
   runId: string;
   messageId: string;

@@ -11,7 +11,7 @@ import {
 import { costOf } from "../rules.ts";
 import { type FactOf, type Place, inStep } from "./place.ts";
 
-/** Makes the fact with the intent to call the model. It is stored before the call, so that no call is forgotten. */
+/** Makes the fact `step.started`. It is stored before the model is called, so that no call is forgotten. */
 export function stepStarted(
   place: Place,
   call: Omit<FactData<"step.started">, "run_id" | "step">,
@@ -139,7 +139,7 @@ interface FailedCall {
   readonly lost?: BrokenCall | undefined;
 }
 
-/** Makes the fact that a model call failed and is retried later. */
+/** Makes the fact `step.retried`: a model call failed and is retried later. */
 export function stepRetried(
   place: Place,
   { attempt, error, delayMs, lost, model, output }: FailedCall & NextAttempt,
@@ -158,7 +158,7 @@ export function stepRetried(
   };
 }
 
-/** Makes the fact that a model call failed and is not retried. */
+/** Makes the fact `step.error`: a model call failed and is not retried. */
 export function stepFailed(
   place: Place,
   {
@@ -174,7 +174,7 @@ export function stepFailed(
   };
 }
 
-/** Makes the fact that a model call was abandoned. The transcript gets at most the text that had arrived. */
+/** Makes the fact `step.abandoned`: a model call broke off. The transcript gets at most the text that had arrived. */
 export function stepAbandoned(
   place: Place,
   call: BrokenCall & {
@@ -219,7 +219,10 @@ function kept(answer: InterruptedAnswer | undefined) {
   return answer && { message_id: answer.messageId, content: [...answer.content] };
 }
 
-/** Makes the fact with a message of a subagent inside the runtime. `usage` is null if the usage was counted already. */
+/**
+ * Makes the fact `subagent.messaged`, with a message of a subagent inside the runtime. `usage` is null if the usage was
+ * counted already.
+ */
 export function subagentMessaged(message: {
   readonly runId: string;
   readonly messageId: string;
