@@ -14,9 +14,9 @@ export interface RuntimesDeps {
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
   /** Parks sessions that fail in every worker. */
   readonly parking: Parking;
-  /** Delays a session with large messages until the process has room for them. */
+  /** Lets a run begin only within the operator's caps. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;
-  /** Lets a session with large messages be driven only while there is room for it. */
+  /** Delays a session with large messages until the process has enough memory for them. */
   readonly bounded?: ((runtime: Runtime) => Runtime) | undefined;
 }
 
