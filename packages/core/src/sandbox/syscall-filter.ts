@@ -109,7 +109,8 @@ const KERNELS = {
 } as const;
 
 /**
- * Both calls take their arguments from memory, which a filter cannot read. Programs fall back to `clone` and `openat`.
+ * These calls take their arguments from memory, which a filter cannot read, so both are denied. Programs then use
+ * `clone` and `openat`.
  */
 const IN_MEMORY = [435, 437]; // clone3, openat2
 /** The first number of the x32 calls, which x64 has for 32-bit programs. */
@@ -120,7 +121,10 @@ const NEW_NAMESPACES = 0x7e020080;
 const SETUID_BITS = 0o6000;
 /** The flags of `open` that make a file: O_CREAT, and the bit of O_TMPFILE that other flags do not have. */
 const MAKES_A_FILE = 0x400040;
-/** Unix, IPv4, IPv6, netlink. Others (vsock, packet, Bluetooth …) are not bound to the network namespace or are not needed. */
+/**
+ * The allowed kinds of sockets: Unix, IPv4, IPv6, netlink. Others (vsock, packet, Bluetooth …) are not needed, or a
+ * network namespace does not confine them.
+ */
 const FAMILIES = [1, 2, 10, 16];
 /** Terminal commands that put input into the terminal of the user who started the process: TIOCSTI, TIOCLINUX. */
 const TYPING = [0x5412, 0x541c];

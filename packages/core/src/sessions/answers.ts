@@ -96,7 +96,7 @@ async function dispositionOf(
     sequence,
   });
   if (open?.kind === "subagent") return say("refused", `The call ${toolUseId} is answered by its subagent.`);
-  // An open await belongs to the run in progress, so only that part of the log has to be read.
+  // An open await belongs to the run in progress, so only the events of this run have to be read.
   const [run] = open ? (await store.runs(sessionId, { tenant, limit: 1 })).items : [];
   let events = await store.read(sessionId, { tenant, after: run ? run.first_sequence - 1 : 0 });
   let opened = events.findLastIndex((event) => opens(event, toolUseId));
