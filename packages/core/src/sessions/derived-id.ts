@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Makes a UUID (version 8) from names. So the same call always leads to the same session. */
+/**
+ * Makes a UUID (version 8) from names. The same names always give the same UUID, so a repeated call finds the session
+ * of the first call.
+ */
 export function derivedId(...names: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(names)).digest().subarray(0, 16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80;

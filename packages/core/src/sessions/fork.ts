@@ -25,7 +25,10 @@ export interface ForkOptions {
   readonly messageId?: string;
   readonly title?: string;
   readonly id?: string;
-  /** Changes the configuration from the parent. `inherited` includes the `control` changes of the parent. */
+  /**
+   * Changes the configuration of the fork. `inherited` is the configuration of the parent, with the model and the
+   * permission mode that were set later.
+   */
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
@@ -55,7 +58,7 @@ export function forkFacts(
   const title = options.title === undefined ? parent.title : parseInput(Line.max(255), options.title);
   const kept = keptMessages(parent, options.messageId);
   const closing = closingOf(kept.at(-1));
-  // During a run the transcript may have entries of an incomplete answer.
+  // Only an idle session is copied whole: during a run, the transcript may have entries of an incomplete answer.
   const isWhole = options.messageId === undefined && parent.run === null && closing === null;
   const transcript = forkedTranscript(
     entriesOf(log),

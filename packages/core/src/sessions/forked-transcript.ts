@@ -49,11 +49,11 @@ export function transcriptFacts(entries: readonly Entry[], subpath: string | nul
 }
 
 /**
- * Copies the parent's entries up to the last message of `kept`, in the way of the SDK. Every uuid is new, links use the
- * new uuids, and each entry names its origin. Entries that concern only the parent are left out (costs, checkpoints,
- * subagents). `kept` are the messages that the fork keeps, and `later` are the messages after them in the parent. If
- * `later` is null, the whole parent is copied, including a compaction after the last message. `closing` has the results
- * for open calls.
+ * Copies the parent's entries up to the last message of `kept`, as the SDK of Claude Code does. Every uuid is new,
+ * links use the new uuids, and each entry names its origin. Entries that concern only the parent are left out (costs,
+ * checkpoints, subagents). `kept` are the messages that the fork keeps, and `later` are the messages after them in the
+ * parent. If `later` is null, the whole parent is copied, including a compaction after the last message. `closing` has
+ * the results for open calls.
  */
 export function forkedTranscript(
   entries: readonly Entry[],
@@ -112,7 +112,7 @@ const CARRIED: ReadonlySet<unknown> = new Set([
   "relocated",
 ]);
 
-/** Fields that concern only the parent. Undefined removes them. */
+/** Fields that concern only the parent. A fork has these values instead; undefined removes a field. */
 const NOT_OF_A_FORK: Entry = {
   isSidechain: false,
   teamName: undefined,

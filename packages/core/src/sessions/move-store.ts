@@ -43,7 +43,7 @@ export interface Moved {
   readonly apart: string[];
 }
 
-/** Writing the largest log takes less time. An expired lease would end the move. */
+/** Long enough to write the largest log, because an expired lease would end the move. */
 const LEASE_MS = 60_000;
 /** Limits an append, because an imported log can have many events with the same time. */
 const MOST_PER_APPEND = 500;
