@@ -1,8 +1,11 @@
 import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFilesystemStore } from "@skein/adapters/stores/filesystem";
+import { createScript } from "@skein/core/testing";
 import type { Fact } from "@skein/protocol";
 import { expect, test } from "vitest";
+import { checkedObject, withChecksum } from "../src/stores/filesystem/checksum-lines.ts";
+import type { IndexEntry } from "../src/stores/filesystem/head-index.ts";
 import { documentsOf, edited, emptyFolder, ids, opened, scriptOn, shortRuns } from "./filesystem-folder.ts";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -213,6 +216,30 @@ test("the folders of the agent tables can be deleted and are created again, byte
   ])
     rmSync(join(folder, path), { recursive: true });
   expect(await reopened()).toEqual(written);
+});
+
+test("documents of an earlier version are compared at open, and written again if they differ", async () => {
+  const folder = emptyFolder();
+  const store = await createFilesystemStore({ folder });
+  const adopted = createScript({ store, ids, happenedAt: "2026-05-04T10:00:00.000Z" });
+  await adopted.create();
+  await adopted.toolTurn("months ago");
+  await store.close();
+  const written = documentsOf(folder);
+  const [path = "", text = ""] = Object.entries(written).find(([name]) => name.startsWith("agent_runs/")) ?? [];
+  expect(text).toContain('"timestamp":"2026-05-04T10:00:00.000Z"');
+  writeFileSync(join(folder, path), text.replaceAll("2026-05-04", "2026-11-19"));
+  const heads = readFileSync(join(folder, "heads.jsonl"), "utf8");
+  const entries = heads
+    .trimEnd()
+    .split("\n")
+    .map((line) => checkedObject(Buffer.from(line)) as IndexEntry);
+  const older = entries.map(({ documents, ...entry }) =>
+    withChecksum(JSON.stringify({ ...entry, documents: { ...documents, version: undefined } })),
+  );
+  writeFileSync(join(folder, "heads.jsonl"), Buffer.concat(older));
+  await (await createFilesystemStore({ folder })).close();
+  expect(documentsOf(folder)).toEqual(written);
 });
 
 test("documents that are out of date after a kill are updated at open, and documents of other sessions are not changed", async () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isKeptUuid } from "@skein/protocol";
 import { conversationName, documentText, nameWidth } from "./documents.ts";
 import { addToFile, makeFolder, removeEntry, replaceFile } from "./durable-files.ts";
-import type { Documented } from "./heads.ts";
+import { DOCUMENTS_VERSION, type Documented } from "./heads.ts";
 
 /** The documents to write for a session, as a consistent snapshot. */
 export interface AgentDocuments {
@@ -54,6 +54,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
         config: lstatSync(config, { throwIfNoEntry: false }) !== undefined,
         conversations: changedAt(join(conversations, sessionId)),
         runs: changedAt(join(runs, sessionId)),
+        version: DOCUMENTS_VERSION,
       };
     },
     async remove(sessionId) {
@@ -68,6 +69,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
         ids: new Set(names.map((name) => name.replace(/\.json$/, "")).filter((id) => isKeptUuid(id))),
         asLeft: (id, documents) =>
           documents.sequence >= 0 &&
+          documents.version === DOCUMENTS_VERSION &&
           documents.config === configNames.has(`${id}.json`) &&
           documents.conversations === changedAt(join(conversations, id)) &&
           documents.runs === changedAt(join(runs, id)),

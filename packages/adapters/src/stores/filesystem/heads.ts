@@ -16,9 +16,20 @@ export interface Documented {
    */
   readonly conversations: number | null;
   readonly runs: number | null;
+  /** `DOCUMENTS_VERSION` when they were written. */
+  readonly version: number;
 }
 
-export const NOT_DOCUMENTED: Documented = { sequence: -1, config: false, conversations: null, runs: null };
+/** Increase it when the same log gives other documents. All documents are then compared once, and written again if they differ. */
+export const DOCUMENTS_VERSION = 2;
+
+export const NOT_DOCUMENTED: Documented = {
+  sequence: -1,
+  config: false,
+  conversations: null,
+  runs: null,
+  version: DOCUMENTS_VERSION,
+};
 
 /** The part of a session that is known without reading its log. */
 export interface Head {
