@@ -11,11 +11,11 @@ export interface LoginsDeps {
 
 /** Logins of browsers. A random value in a cookie stands for a key for 12 hours. Only the value's hash and the id of the key are stored. */
 export interface Logins {
-  /** Returns the principal of a login, or undefined if the login is unknown or expired, or if its key was revoked. */
+  /** Creates a login for a key. Returns the value of its cookie. */
   begin(principal: Principal): Promise<string>;
-  /** Whether a previously recognised login is still valid. */
+  /** Returns the principal of a login, or undefined if the login is unknown or expired, or if its key was revoked. */
   recognise(value: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a login that was recognised before is still valid. */
+  /** Whether a previously recognised login is still valid. */
   isValid(loginId: string): Promise<boolean>;
   end(value: string): Promise<void>;
   /** Removes expired logins. */

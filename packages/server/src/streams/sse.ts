@@ -14,11 +14,11 @@ export interface SseOptions {
  * decision 061.
  */
 export interface Sse {
-  /** Writes a frame. Waits up to `backlogMs` for a slow reader. Returns false if the connection is over. */
+  /** Aborts when the reader or the server has ended the connection. */
   readonly signal: AbortSignal;
-  /** Writes a frame only if the reader is not behind. */
+  /** Writes a frame. Waits up to `backlogMs` for a slow reader. Returns false if the connection is over. */
   send(frame: string): boolean | Promise<boolean>;
-  /** Writes a frame that may be dropped: a reader that is behind does not get it. */
+  /** Writes a frame only if the reader is not behind. */
   trySend(frame: string): void;
   end(lastFrame?: string): void;
 }

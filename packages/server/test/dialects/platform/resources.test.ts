@@ -114,7 +114,7 @@ test("a prompt beyond the limit of a session's queue gets 409, unless its reques
   const third = await prompt("Three.", "third");
   expect(third).toMatchObject({
     status: 409,
-    body: { error: { code: "conflict", message: expect.stringContaining("has 2 prompts that wait") } },
+    body: { error: { code: "conflict", message: expect.stringContaining("has 2 waiting prompts") } },
   });
   expect((await prompt("Two.", "second")).body["run_id"]).toBe(second.body["run_id"]);
   await call("POST", `${path}/cancel`, { run_id: second.body["run_id"] });
