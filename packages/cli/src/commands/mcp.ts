@@ -19,6 +19,7 @@ import { defineCommand } from "../terminal/command.ts";
 import { toCommandError } from "./history/errors.ts";
 import type { SourceNames } from "./history/with-agents.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
+import { onStop } from "../terminal/interrupts.ts";
 import { ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 
 /** The time before the index is built, if no tool is called, in milliseconds. */
@@ -57,8 +58,7 @@ export const mcp = defineCommand({
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);
       process.stdin.once("close", resolve);
-      process.once("SIGINT", resolve);
-      process.once("SIGTERM", resolve);
+      onStop(resolve);
     });
     let opened: Promise<OpenedSql> | undefined;
     const sql = async (): Promise<TenantSql> => {

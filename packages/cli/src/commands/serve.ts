@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type RunningServer, type ServeSettings, loadCode, serveSettings, startServer } from "skein/serve";
 import { defineCommand } from "../terminal/command.ts";
 import { CommandError, EXIT } from "../terminal/exit-codes.ts";
+import { onStop } from "../terminal/interrupts.ts";
 import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { SERVER_OPTIONS } from "./server-options.ts";
 
@@ -26,8 +27,11 @@ export const serve = defineCommand({
     // Files of this process are readable by its user only, whatever the shell's umask is.
     process.umask(0o077);
     const settings = serveSettings(values, config);
-    const stopped = stopSignal();
-    const { server, served } = await started(settings, values["log-requests"]);
+    const { stopped, stopListening } = stopSignal();
+    const { server, served } = await started(settings, values["log-requests"]).catch((error: unknown) => {
+      stopListening();
+      throw error;
+    });
     // The screen would end the process if nobody reads the greeting, so the greeting is printed without the screen.
     console.log(greeting({ ...server, served }, settings, process.stdout.isTTY));
     await stopped;
@@ -64,17 +68,16 @@ function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }
 }
 
 /**
- * Resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. If this
+ * `stopped` resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. If this
  * shell ends, the process gets a new parent. A server of `npm start` then stops too.
  */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-    if (process.env["npm_lifecycle_event"] !== "start") return;
-    const shell = process.ppid;
+function stopSignal(): { readonly stopped: Promise<void>; readonly stopListening: () => void } {
+  const { promise: stopped, resolve } = Promise.withResolvers<void>();
+  const stopListening = onStop(resolve);
+  const shell = process.ppid;
+  if (process.env["npm_lifecycle_event"] === "start")
     setInterval(() => process.ppid !== shell && resolve(), PARENT_MS).unref();
-  });
+  return { stopped, stopListening };
 }
 
 /** The agents and tools that were read from the config file. */

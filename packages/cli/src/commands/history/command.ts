@@ -1,5 +1,6 @@
 import type { LibraryConfig } from "@skein/history";
 import { type Call, type Command, type Options, defineCommand } from "../../terminal/command.ts";
+import { onStop } from "../../terminal/interrupts.ts";
 import { toCommandError } from "./errors.ts";
 import { COMMON_OPTIONS, libraryConfig } from "./options.ts";
 import { type StyledScreen, createStyledScreen } from "../../terminal/styled-screen.ts";
@@ -42,9 +43,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
     options: { ...command.options, ...Object.fromEntries(common) },
     async run({ values, words, config }) {
       const interrupt = new AbortController();
-      const stop = (): void => interrupt.abort();
-      process.once("SIGINT", stop);
-      process.once("SIGTERM", stop);
+      const stopListening = onStop(() => interrupt.abort());
       const given = values as unknown as HistoryCall<Given & Pick<Common, Shared>>["values"];
       const screen = createStyledScreen({
         env: process.env,
@@ -64,8 +63,7 @@ export function historyCommand<const Given extends Options, Shared extends keyof
         throw toCommandError(error, isAnywhere);
       } finally {
         await screen.close();
-        process.off("SIGINT", stop);
-        process.off("SIGTERM", stop);
+        stopListening();
       }
     },
   });

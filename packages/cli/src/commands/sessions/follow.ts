@@ -1,4 +1,5 @@
 import { EXIT } from "../../terminal/exit-codes.ts";
+import { onStop } from "../../terminal/interrupts.ts";
 import { wholeNumber } from "../../terminal/option-kinds.ts";
 import { print, printJson } from "../../terminal/print-run.ts";
 import { sessionCommand, withSession } from "../../terminal/session-command.ts";
@@ -22,11 +23,14 @@ export const follow = sessionCommand({
       const { values, screen } = call;
       const { sequence } = await sessions.state(id);
       const stop = new AbortController();
-      process.once("SIGINT", () => stop.abort());
-      process.once("SIGTERM", () => stop.abort());
+      const stopListening = onStop(() => stop.abort());
       const events = sessions.follow(id, { after: values.after ?? sequence }, stop.signal);
       screen.note(screen.paint.note.dim("Following. Ctrl-C stops.\n"));
-      await (values.json ? printJson(screen, events) : print(screen, events));
+      try {
+        await (values.json ? printJson(screen, events) : print(screen, events));
+      } finally {
+        stopListening();
+      }
       return EXIT.completed;
     }),
 });
