@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { script } from "@skein/simulator";
 import { type BareSession, bareSession } from "./claude/bare-sdk.ts";
 import { killed } from "./claude/killed-server.ts";
@@ -11,6 +10,7 @@ import { wallCosts } from "./claude/wall-costs.ts";
 import { type ServedClaude, cpuOf, descendants, pssOf, serveClaude } from "./claude/claude-server.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "Claude Code over the API compared with the bare SDK: first event, warm turns, memory, readers, kill -9, walls";
@@ -42,7 +42,7 @@ interface Bench {
 }
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- claude", {
     args: [...args],
     options: {
       part: { type: "string", multiple: true, default: [...PARTS] },

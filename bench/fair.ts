@@ -4,12 +4,12 @@
  */
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { FLOODS } from "./fair/floods.ts";
 import { type Served, call, prompt, startServed } from "./fair/served.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import { createPlaces } from "./store/places.ts";
 import { type Result, figure, median, printed } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "a turn of one tenant while another one floods the server: long runs, SQL, large bodies, streams, webhooks, Claude Code";
@@ -34,7 +34,7 @@ const CLAUDE_GOAL = 3;
 const MEMORY_GOAL_MB = 600;
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- fair", {
     args: [...args],
     options: {
       flood: { type: "string", multiple: true, default: [...NAMES] },

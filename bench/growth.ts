@@ -4,7 +4,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import pg from "pg";
 import { createDatabase, startPostgres } from "../scripts/postgres.ts";
 import { type Filled, fillPostgres } from "./growth/fill.ts";
@@ -12,6 +11,7 @@ import { startSimulator } from "./loop/simulator.ts";
 import { PROMPT } from "./loop/turns.ts";
 import { type Served, served, stream } from "./server/served.ts";
 import { type Result, median, printed } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "list, count, get, follow, prompt and usage on PostgreSQL with 10,000 and with 1,000,000 sessions";
@@ -82,7 +82,7 @@ const GOAL = 1.5;
 const LATE_MS = 30_000;
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- growth", {
     args: [...args],
     options: {
       sessions: { type: "string", default: "1000000" },

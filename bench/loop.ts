@@ -1,5 +1,4 @@
 /** `npm run bench -- loop`: measures a turn of the loop on durable stores, compared with `fetch` calls alone. */
-import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { openStore } from "../scripts/kill/open-store.ts";
@@ -10,6 +9,7 @@ import { type Result, median, printed, quantile } from "./store/results.ts";
 import { createPlaces } from "./store/places.ts";
 import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
 import { bareCommit } from "./loop/bare-commit.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "one turn with a tool call compared with bare fetch: overhead, sessions/s, round trips, long and idle sessions";
@@ -31,7 +31,7 @@ Examples:
 type Durable = "sqlite" | "postgres" | "filesystem";
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- loop", {
     args: [...args],
     options: {
       store: { type: "string", multiple: true, default: ["sqlite", "postgres"] },

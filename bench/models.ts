@@ -2,12 +2,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { ADAPTERS as ALL_ADAPTERS, type AdapterName } from "../scripts/kill/loop-models.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import type { Peer } from "./peers/peers.ts";
 import { installPeer, measurePeer } from "./peers/session.ts";
 import { type Result, median, printed } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 /** Without Bedrock and Vertex: they share the code of anthropic, and the AI SDK has other packages for them. */
 const ADAPTERS = ALL_ADAPTERS.filter((name) => name !== "bedrock" && name !== "vertex");
@@ -43,7 +43,7 @@ type Side = keyof typeof SIDES;
 type Figures = Record<Side, Record<"alone" | "processor" | "together", number[]>>;
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- models", {
     args: [...args],
     options: {
       only: { type: "string", multiple: true, default: [...ADAPTERS] },

@@ -3,7 +3,6 @@
  * groups of events.
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { createAgent } from "skein";
 import { script } from "@skein/simulator";
 import { move } from "../packages/skein/src/move.ts";
@@ -11,6 +10,7 @@ import { bareCommit } from "./loop/bare-commit.ts";
 import { startSimulator } from "./loop/simulator.ts";
 import { createPlaces } from "./store/places.ts";
 import { type Result, printed } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "a whole store moved into another one, compared with bare commits; a second move without new events";
@@ -34,7 +34,7 @@ type Target = (typeof STORES)[number];
 type Places = ReturnType<typeof createPlaces>;
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- move", {
     args: [...args],
     options: {
       store: { type: "string", multiple: true, default: [...STORES] },

@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startSimulator } from "./loop/simulator.ts";
 import { PEERS, type Peer } from "./peers/peers.ts";
 import { type Crashed, type Measured, type Where, installPeer, killPeer, measurePeer } from "./peers/session.ts";
 import { median, quantile } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "Skein compared with Flue, Mastra and the AI SDK: latency, sessions per second, memory, and kill -9 during a tool call";
@@ -36,7 +36,7 @@ interface Row {
 }
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- peers", {
     args: [...args],
     options: {
       in: { type: "string" },

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import { type Served, served } from "./server/served.ts";
 import { type Result, median, printed, quantile } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "SQL over HTTP: the first question, later questions, endless statements, and the API during endless statements";
@@ -20,7 +20,7 @@ const PAUSE_MS = 2000;
 const ENDLESS = "SELECT count(*) FROM range(100000000000) a, range(1000) b";
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- sandbox", {
     args: [...args],
     options: {
       quick: { type: "boolean", default: false },

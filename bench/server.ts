@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startSimulator } from "./loop/simulator.ts";
 import { type Served, rate } from "./server/served.ts";
 import { fanOut, leaks, randomCuts, stuckReaders } from "./server/streams.ts";
@@ -11,6 +10,7 @@ import { type Durable, serverOn, turns } from "./server/turns.ts";
 import { hostileBodies } from "./server/bodies.ts";
 import { createPlaces } from "./store/places.ts";
 import { type Result, median, printed } from "./store/results.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary =
   "turns over HTTP and SSE compared with the library; 1,000 readers, stuck readers, cuts, leaks, reads, hostile bodies";
@@ -30,7 +30,7 @@ Examples:
   npm run bench -- server --part fan-out --part stuck`;
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- server", {
     args: [...args],
     options: {
       store: { type: "string", multiple: true, default: ["sqlite", "postgres"] },

@@ -1,6 +1,5 @@
 /** `npm run bench -- store`: the speed of the stores, compared with the bare database in the same run. */
 import { cpus, loadavg } from "node:os";
-import { parseArgs } from "node:util";
 import { STORES, type StoreName } from "../scripts/kill/open-store.ts";
 import { benchAppend } from "./store/append.ts";
 import { benchFollowing } from "./store/following.ts";
@@ -9,6 +8,7 @@ import { benchReading } from "./store/reading.ts";
 import { type Result, printed } from "./store/results.ts";
 import { onSlowDisk, whyNoStrace } from "./store/slow-disk.ts";
 import { benchWriters } from "./store/writers.ts";
+import { readOptions } from "../scripts/read-options.ts";
 
 export const summary = "append, read, list and follow on every store, compared with the bare database";
 
@@ -36,7 +36,7 @@ type Name = StoreName | "memory";
 const NAMES: readonly Name[] = [...STORES, "memory"];
 
 export async function run(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
+  const { values } = readOptions("bench -- store", {
     args: [...args],
     options: {
       part: { type: "string", multiple: true, default: [...PARTS] },

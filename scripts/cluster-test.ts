@@ -2,13 +2,13 @@
  * `npm run cluster:test` runs a whole cluster on this machine, and breaks one part after the other. It ends with the
  * list of violations.
  */
-import { parseArgs } from "node:util";
 import { runChaos } from "./cluster/chaos.ts";
+import { readOptions } from "./read-options.ts";
 
 /** The pause after each answer, which gives about ten prompts per second in total. */
 const THINK_MS = 100;
 
-const { values } = parseArgs({
+const { values } = readOptions("cluster:test", {
   options: {
     sessions: { type: "string", default: "200" },
     claude: { type: "string", default: "6" },

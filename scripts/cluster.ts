@@ -1,9 +1,9 @@
 /** `npm run cluster` runs the same processes as `deploy/` on this machine, from npm and Debian packages, until Ctrl-C. */
 import { once } from "node:events";
-import { parseArgs } from "node:util";
 import { startCluster } from "./cluster/start-cluster.ts";
+import { readOptions } from "./read-options.ts";
 
-const { values } = parseArgs({
+const { values } = readOptions("cluster", {
   options: { config: { type: "string" }, restate: { type: "string" }, help: { type: "boolean", short: "h" } },
 });
 if (values.help) {
@@ -16,21 +16,25 @@ folder, with load balancers before the api processes and the workers. The model 
   --restate N     how many Restate servers (default 3)`);
   process.exit(0);
 }
-const asked = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+const stop = new AbortController();
+const asked = once(stop.signal, "abort");
 // npm sends the Ctrl-C of a terminal a second time. The second signal must not end this process before the folder is
 // removed.
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => stop.abort());
 const cluster = await startCluster({
   isSimulation: true,
+  signal: stop.signal,
   ...(values.config !== undefined && { config: values.config }),
   ...(values.restate !== undefined && { restate: Number(values.restate) }),
 }).catch((error: unknown): never => {
-  console.error(`The cluster did not start. ${error instanceof Error ? error.message : String(error)}`);
+  if (stop.signal.aborted) console.error("Stopped before the cluster was running. Its folder is removed.");
+  else console.error(`The cluster did not start. ${error instanceof Error ? error.message : String(error)}`);
   process.exit(1);
 });
 const { places, folder, restate } = cluster;
 console.log(`Skein listens on ${cluster.url}
 
+  Console     ${cluster.url}/#key=${cluster.apiKey}
   Key         ${cluster.apiKey}
   Processes   ${cluster.processes.map(({ name, url }) => `${name} ${url}`).join("\n              ")}
   Workers     ${places.workers} (where Restate reaches them)

@@ -9,9 +9,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Campaign, runCampaign } from "./fuzz/campaign.ts";
 import { startServed } from "./fuzz/start-server.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run fuzz -- [options]
 
@@ -72,7 +72,7 @@ export async function fuzz({ running, store = "sqlite", ...options }: FuzzOption
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions("fuzz", {
     options: {
       requests: { type: "string", default: "50000" },
       seed: { type: "string", default: "1" },

@@ -6,12 +6,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { table } from "../bench/table.ts";
 import { withCommit } from "./house/base-checkout.ts";
 import { type StillOpen, checkHouse } from "./house/check-house.ts";
 import { MEASURES } from "./house/house-rules.ts";
 import { readSourceTree } from "./house/source-tree.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run house -- [options]
 
@@ -39,7 +39,7 @@ interface Figure {
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/u, "");
-const { values } = parseArgs({
+const { values } = readOptions("house", {
   options: {
     base: { type: "string", default: BEFORE },
     install: { type: "boolean", default: false },

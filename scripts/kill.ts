@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { whyNoStrace } from "../bench/store/slow-disk.ts";
 import { table } from "../bench/table.ts";
 import { type Outcome, runCampaign } from "./kill/campaign.ts";
@@ -13,6 +12,7 @@ import { ADAPTERS } from "./kill/loop-models.ts";
 import { killLoop, printedLoop } from "./kill/loop.ts";
 import { STORES, type StoreName } from "./kill/open-store.ts";
 import { type Postgres, createDatabase, startPostgres } from "./postgres.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run kill -- [options]
 
@@ -136,7 +136,7 @@ export function printed(outcomes: readonly Outcome[]): string {
 }
 
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions("kill", {
     allowPositionals: true,
     options: {
       store: { type: "boolean", default: false },

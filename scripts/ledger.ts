@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { runLedgerCampaign } from "./ledger/campaign.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run ledger -- [options]
 
@@ -15,7 +15,7 @@ differs.
   --troubles N  how many cancels, cuts, closed agents and kills together (default: 1000)
   --seed S      chooses the moments (default: the time)`;
 
-const { values } = parseArgs({
+const { values } = readOptions("ledger", {
   options: { troubles: { type: "string" }, seed: { type: "string" }, help: { type: "boolean" } },
 });
 if (values.help) {

@@ -1,8 +1,8 @@
 /** `npm run pack:local -- FOLDER`: installs the packages of this clone into another project, like a release. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { packAll, runIn } from "./pack-packages.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run pack:local -- FOLDER
 
@@ -12,7 +12,7 @@ Builds and packs every package of this clone into FOLDER/skein-packages, and ins
 Example:
   npm run pack:local -- ~/my-agent`;
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readOptions("pack:local", {
   allowPositionals: true,
   options: { help: { type: "boolean", short: "h" } },
 });

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { EXPECTED_OUTPUT } from "../examples/test/expected-output.ts";
 import { measureLibraryInstall } from "./measure/library-install.ts";
 import { installIn, packAll, packedWithDependencies, runIn, userEnvironment } from "./pack-packages.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run package -- [options]
 
@@ -27,7 +27,7 @@ Examples:
 const root = fileURLToPath(new URL("..", import.meta.url));
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions("package", {
     options: { out: { type: "string" }, packed: { type: "string" }, help: { type: "boolean", short: "h" } },
   });
   if (values.help) return console.log(HELP);

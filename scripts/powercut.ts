@@ -1,12 +1,12 @@
 /**
  * `npm run powercut`: simulates power failures during writes to a store, and checks that no acknowledged data is lost.
  */
-import { parseArgs } from "node:util";
 import { printed } from "./kill.ts";
 import type { Outcome } from "./kill/campaign.ts";
 import { whyNoDisk } from "./powercut/disk.ts";
 import { type PowerCutOptions, cutPower } from "./powercut/cut-power.ts";
 import { whyNoStrace } from "../bench/store/slow-disk.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run powercut -- [options]
 
@@ -32,7 +32,7 @@ const STORES = ["sqlite", "filesystem"] as const;
 const CONTROL_CUTS = 3;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions("powercut", {
     options: {
       store: { type: "string", default: "all" },
       cuts: { type: "string", default: "20" },

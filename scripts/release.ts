@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { type Packed, packAll, runIn } from "./pack-packages.ts";
 import { releaseChangelog, unreleased } from "./release/changelog.ts";
 import { checkNames } from "./release/check-names.ts";
 import { checkPacked } from "./release/check-packed.ts";
 import { hasHome, readManifest } from "./release/manifests.ts";
+import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run release -- --dry-run | VERSION [options]
 
@@ -36,7 +36,7 @@ const NO_HOME =
   'The repository has no public address yet. Replace OWNER in "repository.url" of the root package.json, the only place that names it.';
 
 function main(): void {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readOptions("release", {
     allowPositionals: true,
     options: {
       "dry-run": { type: "boolean" },

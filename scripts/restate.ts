@@ -51,12 +51,16 @@ export async function startRestate({
     places.push({ name: `restate-${n}`, folder, fabric, ingress, admin });
   }
   const nodes = places.map((place) => createNode(place, { places, pem }));
-  await Promise.all(nodes.map((node) => node.start()));
+  const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.kill())));
+  await Promise.all(nodes.map((node) => node.start())).catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   return {
     nodes,
     identityKey: identityKeyOf(identity),
     async stop() {
-      await Promise.all(nodes.map((node) => node.kill()));
+      await stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

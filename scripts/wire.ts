@@ -5,11 +5,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { startServed } from "./fuzz/start-server.ts";
 import { inBrowser, whyNoBrowser } from "./wire/browser.ts";
 import { type Finding, idle, idleConnections, keyTiming, live, revoked } from "./wire/checks.ts";
 import { type Proxy, isInstalled, startProxy } from "./wire/proxy.ts";
+import { readOptions } from "./read-options.ts";
 
 const PARTS = ["live", "idle", "connections", "revoked", "timing", "browser"] as const;
 const HELP = `npm run wire -- [options]
@@ -35,7 +35,7 @@ Examples:
   npm run wire -- --part live --part idle --minutes 1`;
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
+  const { values } = readOptions("wire", {
     options: {
       part: { type: "string", multiple: true, default: [...PARTS] },
       minutes: { type: "string", default: "6" },

@@ -59,23 +59,64 @@ interface ClusterOptions {
    */
   readonly isSimulation?: boolean;
   readonly env?: Readonly<Record<string, string>>;
+  /** If this signal has aborted when the start fails, no log is kept. */
+  readonly signal?: AbortSignal;
 }
 
 const API_KEY = "sk-skein-cluster-on-this-machine";
 const READY_MS = 150_000;
 const COMMAND = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url));
 
+/** Starts a cluster. If a part does not start, all other parts are stopped, and the folder with the logs is kept. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const { api = COUNTS.api, worker = COUNTS.worker, restate: nodes = COUNTS.restate } = options;
   const folder = mkdtempSync(join(tmpdir(), "skein-cluster-"));
-  const [postgres, redis, s3, simulator, apis, workers, restate] = await Promise.all([
-    startPostgres({ prefix: "skein-cluster-pg-" }),
-    startRedis(),
-    startS3(join(folder, "s3")),
-    createSimulator(),
-    startBalancer(),
-    startBalancer(),
-    startRestate({ nodes, folder: join(folder, "restate") }),
+  const parts = createParts();
+  try {
+    return await startParts(options, folder, parts);
+  } catch (error) {
+    await parts.stop();
+    if (options.signal?.aborted) rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The parts of a cluster that were started, or are being started. */
+interface Parts {
+  add<Part>(starting: Promise<Part>, stop: (part: Part) => Promise<unknown>): Promise<Part>;
+  /** Stops all parts. Waits first for parts that are being started. */
+  stop(): Promise<void>;
+}
+
+function createParts(): Parts {
+  const started: Promise<(() => Promise<unknown>) | undefined>[] = [];
+  return {
+    add(starting, stop) {
+      started.push(
+        starting.then(
+          (part) => () => stop(part),
+          () => undefined,
+        ),
+      );
+      return starting;
+    },
+    async stop() {
+      const stops = await Promise.all(started);
+      // The processes were added last. They are stopped first, while their database is running.
+      for (const stop of stops.toReversed()) await stop?.();
+    },
+  };
+}
+
+async function startParts(options: ClusterOptions, folder: string, parts: Parts): Promise<Cluster> {
+  const { api = COUNTS.api, worker = COUNTS.worker, restate: nodes = COUNTS.restate } = options;
+  const [simulator, postgres, redis, s3, apis, workers, restate] = await Promise.all([
+    parts.add(createSimulator(), (part) => part.close()),
+    parts.add(startPostgres({ prefix: "skein-cluster-pg-" }), (part) => part.stop()),
+    parts.add(startRedis(), (part) => part.stop()),
+    parts.add(startS3(join(folder, "s3")), (part) => part.stop()),
+    parts.add(startBalancer(), (part) => part.close()),
+    parts.add(startBalancer(), (part) => part.close()),
+    parts.add(startRestate({ nodes, folder: join(folder, "restate") }), (part) => part.stop()),
   ]);
   const places: Places = {
     postgres: postgres.url,
@@ -90,6 +131,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     secretsKey: randomBytes(32).toString("base64"),
   };
   const processes: ClusterProcess[] = [];
+  void parts.add(Promise.resolve(processes), (all) => Promise.all(all.map((process_) => process_.kill())));
   for (const [role, count] of [
     ["api", api],
     ["worker", worker],
@@ -127,9 +169,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     workers,
     places,
     async stop() {
-      await Promise.all(processes.map((process_) => process_.kill()));
-      await Promise.all([restate.stop(), postgres.stop(), redis.stop(), s3.stop(), apis.close(), workers.close()]);
-      await simulator.close();
+      await parts.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -4,7 +4,7 @@ import type { Agent, AgentOptions, RunOptions, WatchOptions } from "./agent-inte
 import { readConfig, saySimulationOnce, simulationChoice } from "./config.ts";
 import type { Watched } from "./follow-run.ts";
 import { type Host, type RegisteredAgent, createHost } from "./host.ts";
-import { refuseUnknown } from "./known-options.ts";
+import { checkSessionId, refuseUnknown, refuseUnknownListeners } from "./known-options.ts";
 import { configuredModels } from "./model-catalog.ts";
 import { isClaudeName } from "./model-providers.ts";
 import { catalogWith } from "./open-catalog.ts";
@@ -63,6 +63,8 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
 
   async function begin(prompt: Content, run: RunOptions): Promise<Watched> {
     refuseUnknown(run, RUN_OPTIONS, "A run");
+    refuseUnknownListeners(run.onEvent);
+    if (run.sessionId !== undefined) checkSessionId(run.sessionId, "A run with sessionId");
     const { sessionId, maxCostMicros, model, mode, signal, onEvent } = run;
     const { host } = await opened();
     if (sessionId !== undefined && (await host.sessions.get(sessionId)).agent_id !== registered.agent.id)
@@ -92,6 +94,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
 
   /** Continues a session, and returns what is needed to watch the run of its last prompt. */
   async function watchCurrentRun(sessionId: string): Promise<Watched> {
+    checkSessionId(sessionId, "resume or follow");
     const { host } = await openOnce();
     const { queue, sequence } = await servedState(host, sessionId);
     const runId = queue.at(-1)?.run_id ?? (await lastRun(host, sessionId));
@@ -133,6 +136,8 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     },
     async answer(sessionId, given, run = {}) {
       refuseUnknown(run, WATCH_OPTIONS, "An answer");
+      refuseUnknownListeners(run.onEvent);
+      checkSessionId(sessionId, "answer");
       const { host } = await opened();
       await servedState(host, sessionId);
       const runId = await lastRun(host, sessionId);
@@ -152,6 +157,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
     },
     async resume(sessionId, run = {}) {
       refuseUnknown(run, WATCH_OPTIONS, "A resumed run");
+      refuseUnknownListeners(run.onEvent);
       return typed(await runOutcome({ ...(await watchCurrentRun(sessionId)), ...run }));
     },
     async *follow(sessionId, { signal } = {}) {

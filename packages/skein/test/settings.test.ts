@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import S3rver from "s3rver";
-import { type ServerOptions, createAgent, createServer } from "skein";
+import { type Agent, type ServerOptions, createAgent, createServer } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { openServerFiles } from "../src/open-files.ts";
@@ -60,6 +60,30 @@ test.each(["sqlite:", "file:"])(
     expect(existsSync(join(home, "typo"))).toBe(false);
   },
 );
+
+test.each([
+  ["resume without a session", (agent: Agent) => agent.resume(undefined as never), "resume or follow needs the id"],
+  [
+    "an answer without a session",
+    (agent: Agent) => agent.answer("", []),
+    'answer needs the id of a session, but got ""',
+  ],
+  ["a run with null as its session", (agent: Agent) => agent.run("Hi", { sessionId: null as never }), "but got null"],
+  [
+    "a function for an unknown event",
+    (agent: Agent) => agent.run("Hi", { onEvent: { bogus: () => {} } as never }),
+    '"bogus" is not a type of event',
+  ],
+  [
+    "an unknown event of a resumed run",
+    (agent: Agent) => agent.resume("x", { onEvent: { "run.started": () => {} } as never }),
+    "session.started",
+  ],
+])("%s is rejected, and the error says what was expected", async (_, call, message) => {
+  const agent = createAgent({ store: "memory:", model: "simulation" });
+  onTestFinished(() => agent.close());
+  await expect(call(agent)).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining(message) });
+});
 
 test("createServer rejects an unknown option", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
