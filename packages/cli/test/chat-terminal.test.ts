@@ -109,6 +109,7 @@ function chatOnTerminal(folder: string, ...args: readonly string[]) {
   child.stdout.setEncoding("utf8").on("data", (piece: string) => (text += piece));
   return {
     type: (line: string) => void child.stdin.write(`${line}\r`),
+    press: (keys: string) => void child.stdin.write(keys),
     /** Waits for the text, and returns all output since the last `forget`. */
     async says(what: string | RegExp): Promise<string> {
       await expect.poll(() => text, { interval: 20 }).toMatch(what);
@@ -198,5 +199,24 @@ test.skipIf(!hasScript)(
     await chat.says(/It said: deployed to prod[\s\S]*Completed/);
     chat.type("/exit");
     expect(await chat.ended).toBe(0);
+  },
+);
+
+test.skipIf(!hasScript)(
+  "after Ctrl-D during a run, the chat says that it waits for the run, and Ctrl-C cancels the run",
+  { timeout: 60_000 },
+  async () => {
+    const folder = dataFolder();
+    const chat = chatOnTerminal(folder);
+    await chat.says("> ");
+    chat.type(script([{ text: "First line.\nMore.", chunk: 12, hang: { afterChunks: 1 } }]));
+    await chat.says("First line.");
+    chat.press("\u0004");
+    await chat.says("The chat ends when this run is over. Ctrl-C cancels the run.");
+    chat.press("\u0003");
+    await chat.says("Cancelled: The user cancelled the run.");
+    expect(await chat.ended).toBe(0);
+    const { out } = await skein(folder, "sessions", "list", "--json");
+    expect(lines(out)).toEqual([expect.objectContaining({ status: "idle" })]);
   },
 );

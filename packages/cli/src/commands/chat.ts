@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Call } from "../terminal/command.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
+import { onInterrupt } from "../terminal/interrupts.ts";
 import { AGENT_OPTIONS, loadAgent } from "../terminal/load-agent.ts";
 import { commandToGoOn, sayIfSimulated, waitLines } from "../terminal/print-run.ts";
 import { sessionCommand } from "../terminal/session-command.ts";
@@ -53,6 +54,7 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
     input.setPrompt(text.slice(start));
     input.prompt(true);
   };
+  let stopListening = (): void => {};
   const conversation = createConversation({ screen, agent, showPrompt, folder: values.tools ?? "." });
   input.on("SIGINT", () => {
     if (!conversation.cancel()) input.close();
@@ -71,6 +73,10 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
       if ((await conversation.hear(typed ? typed.expand(line) : line)) === "leave") break;
     }
     left = true;
+    if (conversation.isRunning() && !isPiped) {
+      screen.note("\nThe chat ends when this run is over. Ctrl-C cancels the run.\n");
+      stopListening = onInterrupt(screen, () => void conversation.cancel());
+    }
     await conversation.idle();
     const open = conversation.waitsFor();
     if (open.length === 0) {
@@ -81,6 +87,7 @@ async function converse(call: Call<typeof OPTIONS & typeof PLACE_OPTIONS>): Prom
     screen.note(`Then continue the session: ${commandToGoOn(call, "chat", conversation.sessionId() ?? "")}\n`);
     return EXIT.waits;
   } finally {
+    stopListening();
     input.close();
     typed?.close();
     await agent.close();

@@ -81,12 +81,12 @@ async function runPrompt(call: RunCall): Promise<number> {
   const output = outputOf(call);
   const agent = await loadAgent(call, { output });
   const stop = new AbortController();
-  const stopListening = onInterrupt(screen, () => stop.abort());
+  const stopListening = onInterrupt(screen, () => stop.abort("The user pressed Ctrl-C."));
   let isUnread = false;
   // If nobody reads the output, the run is cancelled. Without the cancel, the next process on this store would continue the run.
   screen.onUnread(() => {
     isUnread = true;
-    stop.abort();
+    stop.abort("Nobody reads the output.");
   });
   // Closing the agent cancels the run, which ends the command. If a tool ignores the cancel, the process ends after 1 s.
   const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();

@@ -72,8 +72,15 @@ export function watchRun(deps: WatchDeps, watched: WatchedRun): RunWatch {
   async function* events(signal?: AbortSignal): AsyncGenerator<Event> {
     const stop = new AbortController();
     const leave = (): void => stop.abort();
-    const cancel = (): void =>
-      void deps.sessions.cancel(sessionId, { runId: progress.runId(), reason: "The caller aborted." }).catch(ignore);
+    const cancel = (): void => {
+      const reason: unknown = cancelOn?.reason;
+      void deps.sessions
+        .cancel(sessionId, {
+          runId: progress.runId(),
+          reason: typeof reason === "string" ? reason : "The caller cancelled the run.",
+        })
+        .catch(ignore);
+    };
     const undo = [onAbort(signal, leave), onAbort(cancelOn, cancel), waits.listen(leave)];
     try {
       for await (const event of deps.sessions.follow(sessionId, { after }, stop.signal)) {

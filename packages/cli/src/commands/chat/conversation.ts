@@ -159,7 +159,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   async function cancelRun(): Promise<void> {
     const own = await sessions();
     for (const runId of steering) await own.cancel(sessionId ?? "", { runId }).catch(() => undefined);
-    stop.abort();
+    stop.abort("The user cancelled the run.");
   }
 
   async function cancelWait(): Promise<void> {
@@ -217,6 +217,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   return {
     cancel,
     hear,
+    isRunning: (): boolean => running !== undefined,
     sessionId: (): string | undefined => sessionId,
     /** The awaits that are still open. */
     waitsFor: (): readonly Await[] => waits,
