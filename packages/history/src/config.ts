@@ -24,7 +24,7 @@ export interface LibraryConfig {
   readonly until?: Date;
   /** Skein's folder for the index. It must not be inside a data directory. `null` means no index. */
   readonly cacheFolder?: string | null;
-  /** The sessions of other agents by their data directory. `withSources` sets this field. */
+  /** The sessions of agents other than Claude Code, by data directory. `withSources` sets this field. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
   /** Keeps titles between calls, for a long-running process. `createTitles` makes this object. */
   readonly titles?: Titles;

@@ -30,7 +30,7 @@ export const withArchive: typeof WithArchive = async (options) => {
 export const restoreSession: typeof RestoreSession = async (...given) =>
   (await import("./archive/restore.ts")).restoreSession(...given);
 
-/** Runs `work` on a session of another agent in Claude Code's format. */
+/** Converts a session into Claude Code's format and runs `work` on the result. */
 export const withCarried: typeof WithCarried = async (...given) =>
   await (await import("./carry/carry-session.ts")).withCarried(...given);
 
@@ -49,7 +49,7 @@ export const searchSessions: typeof Search.searchSessions = async (...given) =>
 export const searchInSession: typeof Search.searchInSession = async (...given) =>
   await (await import("./search/search.ts")).searchInSession(...given);
 
-/** Moves or copies one session to another project. */
+/** Moves or copies one or more sessions to another project. */
 export const migrateSession: typeof Migrate.migrateSession = async (...given) =>
   await (await import("./migrate/migrate.ts")).migrateSession(...given);
 

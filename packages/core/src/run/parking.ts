@@ -2,18 +2,18 @@ import { KnownError, isKnownError } from "@skein/protocol";
 import type { Claimed, Runtime } from "../ports/runtime.ts";
 import type { Store } from "../ports/store.ts";
 
-/** A session that failed in every worker. It sleeps until a person retries or discards it. */
+/** A session that failed 5 times in one worker. It sleeps until a person retries it or a new prompt comes. */
 interface ParkedSession {
   readonly sessionId: string;
   readonly tenant: string;
   readonly parkedAt: string;
-  /** How often driving the session was tried. */
+  /** The number of failed attempts of the worker that parked the session. */
   readonly attempts: number;
   /** The last error. */
   readonly problem: string;
 }
 
-/** Parks sessions that fail in every worker, so that they do not delay other sessions. */
+/** Parks sessions that fail repeatedly, so that they do not delay other sessions. */
 export interface Parking {
   /** Wraps a runtime, so that sessions are parked if they fail repeatedly. */
   guard(runtime: Runtime): Runtime;
@@ -24,7 +24,7 @@ export interface Parking {
     readonly items: readonly ParkedSession[];
     readonly cursor: string | null;
   }>;
-  /** Drives the session again. Rejects with `not_found` if it is not parked. */
+  /** Makes the session due now, so that a worker tries it again. Rejects with `not_found` if it is not parked. */
   retry(tenant: string, sessionId: string): Promise<void>;
   /**
    * Leaves the session asleep, and removes it from the list of parked sessions. Its log stays, and a new prompt wakes
@@ -40,11 +40,11 @@ interface ParkingDeps {
 }
 
 const KIND = "parked-session";
-/** How many attempts a session has before it is parked. */
+/** After this number of failures in a process, a session is parked. */
 const PATIENCE = 5;
 /** The delay after the first failure. The delay doubles with each further failure. */
 const AGAIN_MS = 100;
-/** The number of sessions whose failures are counted. */
+/** The most sessions whose failures are counted at the same time. */
 const REMEMBERED = 1000;
 
 export function createParking({ store, now, report }: ParkingDeps): Parking {
@@ -101,7 +101,7 @@ export function createParking({ store, now, report }: ParkingDeps): Parking {
     async retry(tenant, sessionId) {
       await take(tenant, sessionId);
       const claim = await store.claim({ owner: "retry", leaseMs: 1000, sessionId });
-      // If another worker has the lease, the session is being driven already.
+      // If another worker has the lease, that worker is already working on the session.
       if (claim.kind === "leased") await store.release(claim.lease, { seen: claim.lastSequence, dueAt: now() });
     },
     discard: take,

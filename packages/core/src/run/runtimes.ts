@@ -12,7 +12,7 @@ export interface RuntimesDeps {
   readonly ids: Ids;
   /** The runtimes that this process has, by the name that agents use for them. */
   readonly runtimes: ReadonlyMap<AgentConfig["runtime"], Runtime>;
-  /** Parks sessions that fail in every worker. */
+  /** Parks sessions that fail repeatedly. */
   readonly parking: Parking;
   /** Lets a run begin only within the operator's caps. */
   readonly capped?: ((runtime: Runtime) => Runtime) | undefined;
@@ -20,7 +20,10 @@ export interface RuntimesDeps {
   readonly bounded?: ((runtime: Runtime) => Runtime) | undefined;
 }
 
-/** Drives each session with the runtime of its agent. A session whose runtime this process lacks is left to other processes. */
+/**
+ * Runs each session with the runtime of its agent. A session whose runtime this process lacks is left to other
+ * processes.
+ */
 export function createRuntimes(deps: RuntimesDeps): Runtime {
   const { store, states, now, ids, runtimes, parking, capped = asItIs, bounded = asItIs } = deps;
   const byAgent: Runtime = {

@@ -5,17 +5,20 @@ import type { Records } from "../ports/records.ts";
 import type { Lease, Store } from "../ports/store.ts";
 import { sessionUnserved } from "./facts/index.ts";
 
-/** If a process cannot drive a session, the session is due again after this time. */
+/** If a process cannot work on a session, the session is due again after this time. */
 const ELSEWHERE_MS = 1000;
-/** How often the record of a session that cannot be driven is renewed. */
+/** The shortest time between two renewals of a session's record. */
 const AGAIN_MS = 5000;
-/** A record without a renewal in this time no longer counts, because the session is driven again or was deleted. */
+/**
+ * A record without a renewal in this time no longer counts, because a process works on the session again, or the
+ * session was deleted.
+ */
 const FRESH_MS = 15_000;
 const PLACE = { tenant: "$unserved", kind: "session" } as const;
 
 const Entry = z.object({ tenant: z.string(), missing: z.string(), at: z.number() });
 
-/** A session that a worker could not drive, and what this worker lacks. */
+/** A session that a worker could not run, and what this worker lacks. */
 export interface Unserved {
   readonly sessionId: string;
   readonly tenant: string;
@@ -50,7 +53,7 @@ export async function leaveUnserved(
   await store.append(lease.sessionId, [event], { lease, expect: state.sequence, release });
 }
 
-/** The sessions that no worker could drive in the last 15 seconds, at most 200. */
+/** The sessions that a worker could not run in the last 15 seconds, at most 200. */
 export async function unservedSessions(records: Records, now: number): Promise<readonly Unserved[]> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return items.flatMap(({ id, value }) => {
@@ -59,7 +62,7 @@ export async function unservedSessions(records: Records, now: number): Promise<r
   });
 }
 
-/** Removes records without a renewal for a day. Their sessions are driven again or were deleted. */
+/** Removes records without a renewal for a day. Their sessions run again or were deleted. */
 export async function forgetServed(records: Records, now: number): Promise<void> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   for (const { id, value } of items)

@@ -4,7 +4,7 @@ import type { Records } from "../ports/records.ts";
 
 /** A process that uses the store, with its agents, tools and model. */
 export interface WorkerInfo {
-  /** `api` drives no sessions, `worker` answers no requests, `all` does both. */
+  /** `api` only answers requests, `worker` only runs sessions, `all` does both. */
   readonly role: "all" | "api" | "worker";
   /** The name under which the process holds leases. */
   readonly owner: string;
@@ -28,9 +28,9 @@ interface KnownWorker extends WorkerInfo {
 /** The processes that use the store. A process registers with its first heartbeat. */
 export interface Workers {
   beat(worker: WorkerInfo): Promise<void>;
-  /** Returns all processes, even processes that drive no sessions. */
+  /** Returns all processes, even processes that run no sessions. */
   all(): Promise<readonly KnownWorker[]>;
-  /** The processes that drive sessions. */
+  /** The processes that run sessions. */
   list(): Promise<readonly KnownWorker[]>;
   /** Removes a process that has ended, or is known to be dead. */
   leave(worker: Pick<WorkerInfo, "role" | "owner">): Promise<void>;

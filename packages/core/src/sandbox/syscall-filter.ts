@@ -82,7 +82,7 @@ const SOCKETS: CallNumbers = {
 };
 
 interface ModeCall {
-  /** The call numbers on x64 and on arm64. On arm64 only the variants that take a directory exist. */
+  /** The call numbers on x64 and on arm64. Undefined for calls that arm64 has only in a variant with a directory. */
   readonly numbers: readonly (number | undefined)[];
   /** The index of the argument with the mode. */
   readonly mode: number;

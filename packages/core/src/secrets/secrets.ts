@@ -4,7 +4,7 @@ import type { Records } from "../ports/records.ts";
 
 /**
  * Stores secrets under names. A model or a service has only the reference `secret:NAME`, which is safe to show and to
- * log. The secret is in the records of the tenant, sealed if the server has a key.
+ * log. The secret is in the records of the tenant, sealed if the server has a key for secrets.
  */
 export interface Secrets {
   /** Stores a secret under a name, replacing an earlier one. Returns its reference. */

@@ -113,7 +113,7 @@ async function dispositionOf(
   const resolved = since.find(
     (event) => event.event_type === "await.resolved" && event.data.tool_use_id === toolUseId,
   ) as Extract<Event, { event_type: "await.resolved" }> | undefined;
-  // The log may have new events since the row was read, so only the log decides.
+  // The log may have newer events than the row of the await, so a resolution in the log counts too.
   if (open && !isLate && !resolved)
     return { ...say("accepted", "The answer was accepted.", events.at(-1)?.sequence ?? 0), kind: open.kind };
   const why =

@@ -15,7 +15,10 @@ import { derivedId } from "./derived-id.ts";
 import { parseInput } from "./parse-input.ts";
 import { cancelRequested, controlRequested, rewindRequested } from "./session-facts.ts";
 
-/** A request to the driver: its id, and the event after which its result appears. */
+/**
+ * A stored request. `id` is the id of the run to cancel, or of the rewind. The result appears after the event
+ * `sequence`.
+ */
 interface Asked {
   readonly id: string;
   readonly sequence: number;
@@ -23,7 +26,7 @@ interface Asked {
 
 export type Key = NonNullable<AppendOptions["key"]>;
 
-/** Requests to the driver of a session. With a key, a repeated request appends only one event. */
+/** Requests to the process that runs a session. With an idempotency key, a repeated request appends only one event. */
 export interface DriverRequests {
   /** Requests the cancellation of a run. Without `runId`, this is the run in progress, or else the next run. */
   cancel(sessionId: string, options?: { runId?: string; reason?: string }, key?: Key): Promise<Asked>;

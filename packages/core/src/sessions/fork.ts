@@ -32,7 +32,7 @@ export interface ForkOptions {
   readonly agent?: (inherited: AgentConfig) => AgentConfig;
   readonly metadata?: JsonObject;
   readonly tags?: readonly string[];
-  /** The name of the key that opens the fork. */
+  /** The name of the API key that creates the fork. */
   readonly openedBy?: string;
 }
 
@@ -43,8 +43,8 @@ export interface ForkDeps {
 
 /**
  * Makes the facts with which a fork begins. They contain the transcript up to a message, with a result for every call.
- * For a Claude Code session, they also contain the transcript of Claude Code, so that the fork does not need its files.
- * Reasons: decision 009.
+ * For a Claude Code session, they also contain the transcript of Claude Code, so that the fork does not need the files
+ * of the parent. Reasons: decision 009.
  */
 export function forkFacts(
   parent: SessionState,

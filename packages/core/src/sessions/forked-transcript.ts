@@ -9,7 +9,7 @@ import {
 } from "@skein/protocol";
 import { transcriptAppended } from "../run/facts/index.ts";
 
-/** A line of a Claude Code transcript. Only the fields that a fork has to change are known. */
+/** A line of a Claude Code transcript. */
 type Entry = JsonObject;
 
 export interface ForkedTranscriptDeps {

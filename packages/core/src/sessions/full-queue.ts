@@ -5,8 +5,7 @@ import type { AppendOptions, Appended, Store } from "../ports/store.ts";
 export const NOWHERE = Number.MAX_SAFE_INTEGER;
 
 /**
- * Rejects a prompt, because too many prompts wait in the session. Only a repeated request for a waiting prompt
- * succeeds.
+ * Rejects a prompt, because too many prompts wait in the session. Only a repetition of an accepted request succeeds.
  */
 export async function appendToFullQueue(
   store: Store,

@@ -2,13 +2,13 @@ import type { AgentConfig, Event, JsonObject } from "@skein/protocol";
 import type { Records, StoredRecord } from "../ports/records.ts";
 import type { Store } from "../ports/store.ts";
 
-/** The text that replaces a system prompt for keys that may only read. */
+/** The text that replaces a system prompt for API keys that may only read. */
 export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 
 /**
- * The store for keys that may only read. It hides the system prompts of agents without `show_system_prompt`, and
- * changes nothing else. Routes, streams, exports, webhooks and SQL for such keys read from this store, so all of them
- * hide the same texts. Reasons: decision 186.
+ * The store for API keys that may only read. It hides the system prompts of agents without `show_system_prompt`, and
+ * all system prompts in the options of a run. Routes, streams, exports, webhooks and SQL for such keys read from this
+ * store, so all of them hide the same texts. Reasons: decision 186.
  */
 export function withHiddenPrompts(store: Store): Store {
   return {

@@ -7,7 +7,7 @@ import { parseInput } from "./parse-input.ts";
 /** How a model is reached, without its name. */
 export interface ReachedModel {
   readonly settings: ModelSettings;
-  /** The reference of the model's key, if the key is in the store. */
+  /** The reference of the provider's API key, if this key is in the store. */
   readonly keySecret: string | undefined;
   /**
    * Whether a request added the model. Such a model may connect only to addresses that the operator opened to requests.
@@ -21,16 +21,16 @@ interface NewModel {
   readonly isDefault?: boolean;
   /** How the model is reached. Replaces earlier settings. */
   readonly settings?: ModelSettings | undefined;
-  /** The provider's key, to be stored. Without it, a model keeps its key as long as its address stays the same. */
+  /** The provider's API key, to be stored. Without `key`, a model keeps its key if its address stays the same. */
   readonly key?: string | undefined;
   readonly isGuarded?: boolean;
 }
 
 /** The models that agents and sessions refer to by id: the platform API's `llm_models`. */
 export interface Models {
-  /** Adds a model. If a model of this name exists, returns that model. */
+  /** Adds a model. If a model of this name exists, applies the given changes to that model. */
   add(model: NewModel): Promise<LlmModel>;
-  /** Removes a model and its key. */
+  /** Removes a model and its stored API key. */
   remove(id: string): Promise<void>;
   /** Returns how models are reached, by model name. Models without settings are left out. */
   reached(): Promise<ReadonlyMap<string, ReachedModel>>;

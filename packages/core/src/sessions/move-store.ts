@@ -35,8 +35,8 @@ export interface Moved {
   /** Runs in progress that were handed over: their sessions now sleep in the old store and are due in the new one. */
   runs: number;
   /**
-   * Sessions that a worker still drives in the old store. The move copied their events, but they sleep in the new
-   * store.
+   * Sessions that another process still works on. The move may have copied their events, but does not wake them in the
+   * new store.
    */
   readonly busy: string[];
   /** Sessions that continued differently in the two stores. They are left unchanged. */
@@ -94,8 +94,8 @@ async function moveRecord({ to, clock }: MoveTarget, record: StoredRecord): Prom
   const there = await to.records.get(tenant, kind, id);
   if (there && there.updatedAt >= updatedAt) return false;
   try {
-    // Every put raises the version by one. The puts are repeated until the version is the old version, because callers
-    // state the version that they read. The first put sets the time of creation.
+    // Every put raises the version by one. The puts are repeated until the version is that of the old store, because
+    // callers state the version that they read. The first put sets the time of creation.
     for (let at = there?.version ?? 0; at < Math.max(version, (there?.version ?? 0) + 1); at++) {
       clock.at = Date.parse(at === 0 ? createdAt : updatedAt);
       await to.records.put([{ tenant, kind, id, value, fields }]);
@@ -123,7 +123,7 @@ async function moveSession(deps: MoveDeps, seen: readonly Event[], moved: Moved)
   const log = [...seen, ...(await from.read(sessionId, { after: seen.length }))];
   const brought = await bring(deps, { log, underWay, moved });
   const isHandedOver = brought === "there" || typeof brought === "object";
-  // The session sleeps in the old store before it is due in the new one, so that it is not driven twice.
+  // The session sleeps in the old store before it is due in the new one, so that two workers never run it.
   await from.release(claim.lease, { seen: log.length, dueAt: isHandedOver ? null : now() });
   if (brought === "apart") moved.apart.push(sessionId);
   if (brought === "busy") moved.busy.push(sessionId);
@@ -141,7 +141,7 @@ function isUnderWay(sessionId: string, log: readonly Event[]): boolean {
     const { run, queue } = foldAll(sessionId, log);
     return run !== null || queue.length > 0;
   } catch {
-    // This version cannot drive a log that it cannot read.
+    // This version cannot continue a session whose log it cannot read.
     return false;
   }
 }

@@ -2,8 +2,8 @@ import type { FactData } from "@skein/protocol";
 import type { FactOf } from "../run/facts/index.ts";
 
 /**
- * Constructs the facts that can be appended without a lease. No other file constructs them. The facts of a driver are
- * in run/facts.
+ * Constructs the facts that can be appended without a lease. No other file constructs them. The facts that need a lease
+ * are in run/facts.
  */
 
 type Created = FactData<"session.created">;

@@ -13,7 +13,7 @@ export const CreateOptions = z.strictObject({
   workingDirectory: Line.max(500).nullable().default(null),
   metadata: z.record(z.string(), z.unknown()).default({}),
   subagentOf: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable().default(null),
-  /** The name of the key that opens the session. */
+  /** The name of the API key that creates the session. */
   openedBy: z.string().max(255).optional(),
 });
 

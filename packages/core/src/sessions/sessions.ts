@@ -58,7 +58,7 @@ export interface SessionsDeps {
    * Reserves a place in this process for a session that gets a prompt. If undefined, any worker may claim the session.
    */
   readonly reserve?: Engine["reserve"] | undefined;
-  /** The API key of the requests. Its caps apply to the runs that it asks for. */
+  /** The name of the API key of the requests. The caps of this key apply to the runs that the requests start. */
   readonly keyName?: string | undefined;
   /** The most prompts that may wait in a session. Default: no limit. */
   readonly mostQueued?: number | undefined;
@@ -340,7 +340,7 @@ async function appendPrompt(
     return appended;
   } catch (error) {
     // The session has changed, another worker has its lease, or the run cannot begin. The prompt is then appended
-    // without a lease, and a driver handles it.
+    // without a lease, and any worker may start its run.
     const isRefused = isKnownError(error, "conflict") || !isKnownError(error);
     if (first[0]?.event_type !== "session.created" && isRefused) return undefined;
     throw error;

@@ -133,7 +133,7 @@ function isQuote(json: string, at: number): boolean {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "", b: "", f: "" };
 
-/** Decodes a piece of a JSON string. Drops escapes that are cut off at the start or end of the piece. */
+/** Decodes a piece of a JSON string. Drops an escape that is cut off at the end of the piece. */
 function plainText(piece: string): string {
   return piece
     .replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^u]))/g, (_, code: string | undefined, letter: string | undefined) =>

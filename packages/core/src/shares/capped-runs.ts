@@ -25,7 +25,7 @@ const ASK_AGAIN_MS = 1000;
 const ASK_AGAIN_AT_MOST_MS = 30_000;
 
 /**
- * Drives a session while its run has a place under every cap on runs, and no cap on spending stops the run. A run that
+ * Runs a session while its run has a place under every cap on runs, and no cap on spending stops the run. A run that
  * waits for people needs no place. A run of a subagent needs no place, because its caller already has a place and waits
  * for the subagent.
  */
@@ -94,7 +94,7 @@ export function capRuns(runtime: Runtime, deps: CappedRunsDeps): Runtime {
     async drive(claimed, signal) {
       const state = await stateOf(claimed);
       if (ofSession(state).length > 0) return drive(claimed, signal);
-      // No cap applies to this run. The drive ends after it, because the key of the next prompt may have caps.
+      // No cap applies to this run. The runtime stops after this run, because the next prompt's API key may have caps.
       const runId = runToDrive(state);
       await runtime.drive({ ...claimed, ...(runId !== undefined && { onlyRun: runId }) }, signal);
     },

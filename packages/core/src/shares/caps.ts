@@ -1,15 +1,15 @@
 import type { Policy } from "../policy/policy.ts";
 import { policyOf, tenantRules } from "../policy/policy.ts";
 
-/** The key, agent and tenant of a run, on which its caps depend. */
+/** The API key, agent and tenant of a run, on which the caps of the run depend. */
 export interface RunOwner {
   readonly tenant: string;
-  /** The key that asked for the run; null if it was not requested over HTTP. */
+  /** The name of the API key that asked for the run; null if the run was not requested over HTTP. */
   readonly keyName: string | null;
   readonly agentName: string;
 }
 
-/** A limit that the operator set for all runs of one key, agent or tenant together. */
+/** A limit that the operator set for all runs of one API key, agent or tenant together. */
 export interface Cap {
   /** The id of this cap, which is the same in all processes of a store. */
   readonly scope: string;

@@ -1,5 +1,5 @@
 /**
- * Places that the tenants of a process share: driving slots, processes, statements, bytes. Reasons: decision 175.
+ * Places that the tenants of a process share: running sessions, processes, statements, bytes. Reasons: decision 175.
  *
  * - A free place goes to the waiting tenant with the fewest places. If several tenants have equally few, it goes to the
  *   tenant that was served longest ago. So a long backlog of one tenant does not delay another tenant.
@@ -35,7 +35,7 @@ export interface FairQueueOptions {
    * Whether the store has several tenants. If undefined, the queue counts only the tenants that have made a request.
    */
   readonly isShared?: (() => boolean) | undefined;
-  /** Is asked before a place is given while other places are taken. If it returns false, the place is not given. */
+  /** `take` asks this before it gives a place while other places are taken. If false, the request goes on waiting. */
   readonly hasRoom?: (() => Promise<boolean>) | undefined;
 }
 

@@ -12,11 +12,13 @@ export interface LargeSessionsDeps {
   readonly now: () => number;
   /** Whether the store has several tenants. If so, no tenant may take all the room. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The limit for the long texts of all driven sessions together, in characters. */
+  /** The limit for the long texts of all sessions that this process runs, in characters. */
   readonly room?: number | undefined;
 }
 
-/** Bounds the memory of sessions with large messages: a driven session has its messages in memory until its drive ends. */
+/**
+ * Bounds the memory of sessions with large messages: a session has its messages in memory while this process runs it.
+ */
 export interface LargeSessions {
   /** Wraps a runtime, so that a large session waits until it has room or its run is cancelled. Tenants take turns. */
   bound(runtime: Runtime): Runtime;
@@ -32,16 +34,14 @@ interface Needs {
   readonly runId: string | undefined;
 }
 
-/** Room for a session. If `onlyRun` is set, this run was cancelled while it waited, and the drive only ends it. */
+/** Room for a session. If `onlyRun` is set, this run was cancelled while it waited, and only has to be ended. */
 interface Room extends Pick<Claimed, "onlyRun"> {
   readonly giveBack: GiveBack;
 }
 
 /** Room for three sessions with the largest message that the server accepts. One tenant gets room for two. */
 const ROOM = 96 * 1024 * 1024;
-/**
- * Sessions below this size never wait, because they use little memory even if every driving slot has such a session.
- */
+/** Sessions below this size never wait, because they use little memory even if all running sessions have this size. */
 const LARGE = 1024 * 1024;
 
 export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
@@ -96,7 +96,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
     return { signal: cancelled.signal, stop };
   }
 
-  /** Waits for room. Returns undefined if the drive must stop before there is room. */
+  /** Waits for room. Returns undefined if the signal aborts first. */
   async function roomFor(claimed: Claimed, signal: AbortSignal): Promise<Room | undefined> {
     const needs = await needsOf(claimed);
     if (needs.size <= LARGE) return { giveBack: () => {} };
@@ -131,7 +131,7 @@ export function createLargeSessions(deps: LargeSessionsDeps): LargeSessions {
       const ofTenant = [...waiting].filter(([, other]) => other === tenant).map(([id]) => id);
       return {
         place: ofTenant.indexOf(sessionId) + 1,
-        reason: `The sessions that this process drives may have ${places / 1024 / 1024} MiB of long texts in total, over all tenants.`,
+        reason: `The sessions that this process runs may have ${places / 1024 / 1024} MiB of long texts in total, over all tenants.`,
       };
     },
   };

@@ -5,8 +5,8 @@ import type { Store } from "../ports/store.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * Limits how many runs of a key, agent or tenant are in progress at the same time, in all processes of a store. Runs
- * above a cap wait in a queue, in the order of arrival.
+ * Limits how many runs of an API key, agent or tenant are in progress at the same time, in all processes of a store.
+ * Runs above a cap wait in a queue, in the order of arrival.
  */
 export interface RunPlaces {
   /**

@@ -5,11 +5,11 @@ import { dollars } from "../run/budget.ts";
 import type { Cap } from "./caps.ts";
 
 /**
- * Counts what keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved before a
- * call and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
+ * Counts what API keys, agents and tenants have spent today (UTC), in all processes of a store. Money is reserved
+ * before a call and settled after it, so that concurrent calls together cannot exceed a cap. Amounts are pico-dollars.
  *
- * A reservation also has the total spending of its session before the call. After a process was killed, the next driver
- * subtracts it from the total in the log, and so knows what was spent since.
+ * A reservation also has the total spending of its session before the call. After a process was killed, the next
+ * process subtracts this amount from the total in the log, and so knows what was spent since.
  */
 export interface SpendLedger {
   /** Reserves the highest possible cost of a call under all caps. If one cap has no money left, reserves nothing. */
@@ -21,9 +21,9 @@ export interface SpendLedger {
   settle(spender: Spender, caps: readonly Cap[]): Promise<void>;
   /** Returns a refusal if a run may not spend more, and a question if people must agree first. */
   standing(caps: readonly Cap[]): Promise<SpendStanding>;
-  /** Records that people allowed the whole cap to be used today. Returns the sessions that asked the same question. */
+  /** Records that people allowed the whole cap to be used today. Returns what `asked` recorded today. */
   allow(scope: string): Promise<readonly string[]>;
-  /** Records that a session has asked people about a cap. */
+  /** Records a question of a session about a cap. `sessionId` may end with a space and the id of the question. */
   asked(scope: string, sessionId: string): Promise<void>;
 }
 

@@ -18,15 +18,15 @@ export interface SpendQuestionsDeps extends DriverLogDeps {
 }
 
 /**
- * The result of a check of the caps. `go`: the session is driven. If `refusal` is set, the run ends with this sentence
- * at its next call. `waits`: people were asked, so the session is not driven.
+ * The result of a check of the caps. `go`: the session continues. If `refusal` is set, the run ends with this sentence
+ * at its next call. `waits`: people were asked, so the session sleeps.
  */
 export type MoneyForDrive = { readonly kind: "go"; readonly refusal?: string } | { readonly kind: "waits" };
 
 /**
- * Checks the caps before a session is driven. At 80 % of a cap (or the percentage that the operator chose) the run asks
- * people and waits for their answer. One answer applies to the whole day and to every other session that asked the same
- * question.
+ * Checks the caps before a worker runs a session. At 80 % of a cap (or the percentage that the operator chose) the run
+ * asks people and waits for their answer. An approval applies to the whole day and to every other session that asked
+ * the same question.
  */
 export async function moneyForDrive(
   claimed: Claimed,
@@ -34,7 +34,7 @@ export async function moneyForDrive(
   deps: SpendQuestionsDeps,
 ): Promise<MoneyForDrive> {
   const { ledger } = deps;
-  // A killed process may have left a reservation, which this driver settles.
+  // A killed process may have left a reservation, which is settled here.
   await ledger.settle(spenderOf(state), caps);
   const { run } = state;
   if (run?.spendAsk) {

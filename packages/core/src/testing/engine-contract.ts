@@ -94,7 +94,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       (await store.due({ sessionId, before: Infinity })).length === 0;
     const begun = (): readonly string[] => workers.flatMap(({ runtime }) => runtime.begun);
 
-    test("an engine drives a session that a prompt has woken, and then lets it sleep", async () => {
+    test("an engine runs a session that a prompt has woken, and then lets it sleep", async () => {
       await worker();
       const script = await session();
       await script.prompt("hi");
@@ -102,7 +102,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("an engine drives sessions that were due before it started, and sessions that it is told to wake", async () => {
+    test("an engine runs sessions that were due before it started, and sessions that it is told to wake", async () => {
       const [before, told] = [await session(), await session()];
       await before.prompt("hi");
       const { engine } = await worker();
@@ -112,7 +112,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => begun(), SOON).toContain(told.sessionId);
     });
 
-    test("an engine loses no wake-up and gives a session one driver at a time, even if prompts arrive while the session falls asleep", async () => {
+    test("an engine loses no wake-up and never runs a session twice at the same time, even if prompts arrive while the session falls asleep", async () => {
       await worker();
       await worker();
       const scripts = await Promise.all(Array.from({ length: 6 }, () => session()));
@@ -131,7 +131,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("an engine drives a session at its due time, and not before", async () => {
+    test("an engine runs a session at its due time, and not before", async () => {
       let at = 0;
       const { runtime } = await worker({
         nextAt: (_, drives) => (drives === 1 ? (at = Date.now() + 400) : null),
@@ -144,7 +144,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("an engine wakes a waiting session when its run is cancelled", async () => {
+    test("an engine wakes a sleeping session when its run is cancelled", async () => {
       const { runtime } = await worker();
       const script = await session();
       const { runId } = await script.prompt("hi");
@@ -156,7 +156,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       await expect.poll(() => asleep(script), SOON).toBe(true);
     });
 
-    test("an engine drives a session again if its drive ended without releasing the lease", async () => {
+    test("an engine runs a session again if its runtime returned without releasing the lease", async () => {
       let failures = 2;
       await worker({ leaseMs: 600 }, (runtime) => ({
         async drive(claimed, signal) {
@@ -186,7 +186,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(workers.flatMap(({ runtime }) => runtime.doubled)).toEqual([]);
     });
 
-    test("an engine never drives more sessions than it has places, and in the end drives all of them", async () => {
+    test("an engine never runs more sessions than it has places, and in the end runs all of them", async () => {
       const { runtime } = await worker({
         concurrency: 2,
         work: () => new Promise((resolve) => setTimeout(resolve, 20)),
@@ -237,7 +237,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       expect(runtime.most()).toBeLessThanOrEqual(8);
     });
 
-    test("other sessions are driven while one session is always due", async () => {
+    test("an engine runs other sessions while one session is always due", async () => {
       let busy: string | undefined;
       const { runtime } = await worker({
         concurrency: 1,
@@ -254,7 +254,7 @@ export function describeEngine(name: string, open: () => Promise<EngineUnderTest
       busy = undefined;
     });
 
-    test("a session that fails in every worker is parked, listed, and can be retried or discarded", async () => {
+    test("a session that fails five times in a worker is parked, listed, and can be retried or discarded", async () => {
       const poisoned = [await session(), await session()];
       let isPoisoned = true;
       const { parking, runtime } = await worker({}, (inner) => ({

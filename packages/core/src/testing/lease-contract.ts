@@ -12,7 +12,7 @@ function leaseOf(claim: Claim): Lease {
 }
 
 /**
- * Tests which worker may drive a session. The clock is real, so the tests wait for conditions and not for fixed times.
+ * Tests which worker may run a session. The clock is real, so the tests wait for conditions and not for fixed times.
  */
 export function describeLeases(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   const claim = (leaseMs = 60_000, owner = "w", store: Store = fixture().store) => store.claim({ owner, leaseMs });
@@ -26,7 +26,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     }
   }
 
-  test("a session that was never woken cannot be claimed", async () => {
+  test("a claim that names no session does not get a session that was never woken", async () => {
     await fixture().created();
     expect(await claim()).toEqual({ kind: "none", nextAt: null });
   });
@@ -52,7 +52,7 @@ export function describeLeases(fixture: () => StoreFixture, cannot: StoreExcepti
     await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/^(invalid|lease_required)$/) });
   });
 
-  test("an append that takes the lease of an idle session may contain facts of the driver", async () => {
+  test("an append that takes the lease of an idle session may contain facts that need the lease", async () => {
     const { ids, store } = fixture();
     const { sessionId } = await fixture().created();
     const taking = (owner: string, expected: number) =>

@@ -154,7 +154,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     expect(latest?.id).toBe(elsewhere.id);
   });
 
-  test("runs and tool calls of an adopted session count on the day on which they happened", async () => {
+  test("runs and tool calls of an imported session count on the day on which they happened", async () => {
     const { store, ids } = fixture();
     const live = await fixture().created();
     await live.toolTurn("today");
@@ -187,7 +187,7 @@ export function describeLists(fixture: () => StoreFixture): void {
       expect([query, await counted(query)]).toEqual([query, { runs: rows, calls: rows }]);
   });
 
-  test("the generated files of an imported session are rows like those of other sessions", async () => {
+  test("the run of an imported session lists its generated files like every other run", async () => {
     const { store, ids } = fixture();
     const imported = createScript({ store, ids, happenedAt: "2026-05-04T23:50:00.000Z" });
     await imported.create();

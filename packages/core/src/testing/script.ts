@@ -29,7 +29,7 @@ export interface ScriptDeps {
   readonly happenedAt?: string;
 }
 
-/** Plays a session on a store like a driver of the loop, one transaction after the other. */
+/** Plays a session on a store like a worker with the loop runtime, one transaction after the other. */
 export interface Script {
   readonly sessionId: string;
   event(fact: Fact): NewEvent;

@@ -185,7 +185,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(mine).not.toBe(theirs);
   });
 
-  test("a store accepts the driver's facts only from the driver", async () => {
+  test("a store rejects a fact that needs a lease if its append has no lease", async () => {
     const { sessionId, event } = await fixture().created();
     const title = event({ event_type: "title.generated", data: { title: "t" } });
     await expect(fixture().store.append(sessionId, [title])).rejects.toMatchObject({ code: "lease_required" });
@@ -210,7 +210,7 @@ function describeAppending(fixture: () => StoreFixture): void {
     expect(await store.read(sessionId)).toHaveLength(3);
   });
 
-  test("a store rejects an empty append, and a release without the last seen event", async () => {
+  test("a store rejects an empty append, and an append that releases the lease without `expect`", async () => {
     const script = await fixture().created();
     await expect(script.append([])).rejects.toMatchObject({ code: "invalid" });
     const lease = await script.claim();
@@ -258,7 +258,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
 
   test.each([
     ["just under the limit for bodies in the log", 200_000],
-    ["over it", 300_000],
+    ["over this limit", 300_000],
     ["10 MB", 10_000_000],
   ])("a store stores a body that is %s", async (_, length) => {
     const script = await fixture().created();
@@ -313,7 +313,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     expect(await fixture().store.readSnapshot(sessionId)).toBeUndefined();
   });
 
-  test("a store deletes a session from the log and every projection, and deletes nothing else", async () => {
+  test("a store deletes the events, the row and the messages of a session, and keeps other sessions", async () => {
     const script = fixture().script();
     await script.create();
     await script.toolTurn("How much is 2+2?");

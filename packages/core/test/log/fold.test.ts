@@ -555,7 +555,7 @@ describe("the effect of several facts", () => {
     expect(after(...running, stepStarted, broken, stepStarted, generated()).reservations).toEqual([]);
   });
 
-  test("a call for a title or a compaction costs money and adds nothing to the transcript", () => {
+  test("a call for a title costs money and adds nothing to the transcript", () => {
     const title = { ...generated(), data: { ...generated().data, purpose: "title" } } as Fact;
     const state = after(...running, title);
     expect(state).toMatchObject({ costPicos: "7000000", run: { calls: [], resultsMessageId: null } });
@@ -596,7 +596,7 @@ describe("the effect of several facts", () => {
     ["a session with a run is running", running, "running"],
     ["a session with a call that waits is awaiting", [...one, opened], "awaiting"],
     ["a session with a call that waits and a call that works is running", [...asked, opened], "running"],
-    ["a session with an answer that the driver has not handled is running", [...one, opened, answered], "running"],
+    ["a session with an answer that no worker has handled yet is running", [...one, opened, answered], "running"],
     ["a session whose run has ended is idle", [...running, completed], "idle"],
   ] as const)("%s", (_, facts, status) => {
     expect(statusOf(after(...facts))).toBe(status);

@@ -104,7 +104,7 @@ test("a log longer than a page is followed page by page", async () => {
   expect(reads()).toBe(3);
 });
 
-test("the queue of a follower that does not keep up stays small, and the follower misses no event", async () => {
+test("a follower that does not keep up misses no event", async () => {
   const { followers, append } = bench();
   append(event(1));
   const seen: number[] = [];

@@ -60,7 +60,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(end.finalAnswer).toBe("You said red");
   });
 
-  test("if the check for approval throws, a person is asked and the run continues", async () => {
+  test("if the check for approval throws, a person is asked, and the tool does not run before the answer", async () => {
     const fussy = counting("fussy", {
       needsApproval: () => {
         throw new TypeError("input.path is undefined");
@@ -255,7 +255,7 @@ test("after the time limit of an await, a resumed run continues without the answ
   const { sessionId, runId, awaiting } = await first.agent.run(scripted("hurried", steps));
   await first.agent.close();
   await until(() => Date.now() > Date.parse(awaiting[0]?.expires_at ?? ""));
-  // No process drives the session now, but the time limit still applies.
+  // No process runs the session now, but the time limit still applies.
   const opened = await openStore(store);
   const sessions = createSessions({ store: opened, tenant: "default", now: Date.now, ids: createIds() });
   expect(await sessions.answer(sessionId, "toolu_pick", { content: "red" })).toMatchObject({ disposition: "stale" });

@@ -12,7 +12,7 @@ const png = Buffer.from(
 
 const odd: [string, () => unknown, object][] = [
   ["throws", () => Promise.reject(new Error("no such city")), { is_error: true, content: "no such city" }],
-  ["throws nothing", () => Promise.reject(undefined), { is_error: true, content: expect.stringContaining("why") }],
+  ["throws undefined", () => Promise.reject(undefined), { is_error: true, content: expect.stringContaining("why") }],
   ["throws at once", thrower, { is_error: true, content: "at once" }],
   [
     "returns 10 MB",
@@ -23,7 +23,11 @@ const odd: [string, () => unknown, object][] = [
   ["returns bytes in a buffer", () => new ArrayBuffer(7), { content: expect.stringContaining("7 bytes") }],
   ["returns nothing", () => undefined, { is_error: false, content: "" }],
   ["returns an object", () => ({ a: 1 }), { is_error: false, content: '{"a":1}' }],
-  ["returns a circle", circle, { is_error: false, content: expect.stringContaining("cannot be shown as JSON") }],
+  [
+    "returns an object that contains itself",
+    circle,
+    { is_error: false, content: expect.stringContaining("cannot be shown as JSON") },
+  ],
   ["returns a map", () => new Map([["a", 1n]]), { is_error: false, content: '[["a","1"]]' }],
   ["returns a set", () => ({ seen: new Set([1]) }), { is_error: false, content: '{"seen":[1]}' }],
   ["returns an error", () => new Error("no such city"), { is_error: false, content: "no such city" }],
@@ -33,7 +37,7 @@ const odd: [string, () => unknown, object][] = [
   ["returns a function", () => () => 1, { content: expect.stringContaining("returned a function") }],
   ["returns empty blocks", () => [{ type: "text", text: "" }], { is_error: false }],
   ["returns no blocks", () => [], { content: "[]" }],
-  ["returns half a character", () => "\ud83d", { is_error: false }],
+  ["returns half a surrogate pair", () => "\ud83d", { is_error: false }],
   ["returns an image that is not valid", () => [image("image/png", "bm90IGEgcG5n")], { content: [{ type: "text" }] }],
   ["returns an image", () => [image("image/png", png.toString("base64"))], { content: [{ type: "image" }] }],
 ];

@@ -113,7 +113,7 @@ test.each([
   await expect(agent.run("Hello")).rejects.toMatchObject({ code, message: expect.stringMatching(sentence) });
 });
 
-test("a database that rejects the login is reported, and used again once it accepts the login", async () => {
+test("a database that does not exist is reported, and used once it exists", async () => {
   const { url, template } = inject("postgres");
   const name = `late_${process.pid}_${Date.now()}`;
   const place = new URL(url);
@@ -129,7 +129,7 @@ test("a database that rejects the login is reported, and used again once it acce
   await database.drop();
 });
 
-test("a run with an unknown option is rejected, and not started", async () => {
+test("a run with an unknown option is rejected", async () => {
   const { agent } = await simulatedAgent();
   const { sessionId } = await agent.run("Hello.");
   const options = { session_id: sessionId } as RunOptions;
@@ -316,7 +316,7 @@ test("an answer with the same call twice fails with a clear error, and no call r
   await expectUsable(agent, result.sessionId);
 });
 
-test("an answer that repeats an earlier call fails with a clear error, and no call runs", async () => {
+test("an answer that repeats an earlier call fails with a clear error, and the call does not run again", async () => {
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
   const again = { name: "count", id: "toolu_again" };

@@ -79,7 +79,7 @@ test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
   },
 );
 
-test("sliding_window drops the least important parts first: thinking, long results, results, old turns", async () => {
+test("sliding_window drops old turns, and keeps the first prompt and the last turn", async () => {
   const { simulator } = await longSession({ compactor_type: "sliding_window", compaction_threshold: 3500 }, 10);
   const last = JSON.stringify(sent(simulator).at(-1)?.messages);
   expect(last).toContain("Turn 1.");
@@ -87,7 +87,7 @@ test("sliding_window drops the least important parts first: thinking, long resul
   expect(last).toContain("Turn 10.");
 });
 
-test("summarize calls the model, records it in the log, and counts the cost", async () => {
+test("summarize calls the model, and the run counts the tokens of this call", async () => {
   const { simulator, results } = await longSession({ compactor_type: "summarize", compaction_threshold: 4000 });
   const calls = simulator.ledger.calls({ kind: "messages" });
   const asked = calls.filter(({ request }) => JSON.stringify(request).includes("Summarise this conversation"));
@@ -96,7 +96,7 @@ test("summarize calls the model, records it in the log, and counts the cost", as
   expect(spent).toBe(simulator.ledger.totals().usage.output_tokens);
 });
 
-test("a single prompt that is too long is not removed: the run ends with the reason", async () => {
+test("a single prompt that is too long is not removed, and the reason is recorded", async () => {
   const { agent } = await simulatedAgent({ compactor_type: "sliding_window", compaction_threshold: 100 });
   const result = await agent.run(scripted(`Long ${"word ".repeat(1000)}`, [{ text: "Read it all." }]));
   expect(result).toMatchObject({ finalAnswer: "Read it all.", error: null });

@@ -35,7 +35,7 @@ const has =
 // One hour, because nothing here waits for a lease to expire.
 const leaseMs = 3_600_000;
 
-test("an internal error fails the run within seconds, with its message", async () => {
+test("an internal error that repeats fails the run, with the message of the error", async () => {
   const store = await failing(has("step.generated", "Poisonous."));
   const { agent } = await simulatedAgent({ store, leaseMs, tools: [counting().tool] });
   const steps = [{ tools: [{ name: "count", id: "toolu_1" }] }, { text: "Poisonous." }];

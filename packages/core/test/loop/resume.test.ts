@@ -91,7 +91,7 @@ test("a run that waits survives its process, and continues in another process", 
   expect(end).toMatchObject({ finalAnswer: "You said red", totalSteps: 2 });
 });
 
-test("a run whose answer arrives through another process continues in the process that drives it", async () => {
+test("a run whose answer arrives through another process continues with that answer", async () => {
   const call = { name: "pick", input: { of: ["red"] }, id: "toolu_1" };
   const prompt = scripted("other", [{ tools: [call] }, { text: "You said $LAST" }]);
   const { first, sessionId, store, next } = await twoProcesses(prompt);
@@ -106,7 +106,7 @@ test("a run whose answer arrives through another process continues in the proces
   expect(await next().resume(sessionId)).toMatchObject({ finalAnswer: `You said ${winner}` });
 });
 
-test("a run that is queued when its process dies starts in the next process", async () => {
+test("after a process dies, the next process completes its run and then runs a new prompt", async () => {
   const prompt = scripted("queued", [{ text: "First.", hang: { times: 1 } }]);
   const { first, sessionId, simulator, next } = await twoProcesses(prompt);
   await until(() => simulator.ledger.calls({ outcome: "open" }).length);

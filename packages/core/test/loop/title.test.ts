@@ -21,7 +21,7 @@ test("a title is written once, after the first answer, without tools and within 
   expect(first.totalSteps).toBe(1);
 });
 
-test("the simulator's title is the first words of the prompt, even for users without a key", async () => {
+test("the simulator's title is the first words of the prompt", async () => {
   const { agent } = await simulatedAgent({ generate_title: true });
   const { sessionId } = await agent.run("Tell me about ships, and what they carry over the sea.");
   expect((await (await agent.sessions()).get(sessionId)).title).toBe("Tell me about ships, and what");

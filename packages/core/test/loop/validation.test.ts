@@ -30,7 +30,7 @@ test("a check may return a pair: whether the answer passed, and why not", async 
   expect(rows(result, "final_answer_validation_failed")).toEqual([{ reason: "The answer must contain the number." }]);
 });
 
-test("an answer that never passes ends the run after three tries", async () => {
+test("a run whose answers never pass the check ends after four failed checks", async () => {
   const { agent } = await simulatedAgent({ validate: () => "Still wrong." });
   const result = await agent.run(scripted("Never right", [{ text: "Wrong" }]));
   expect(result).toMatchObject({ stopReason: "error", error: { code: "validation_failed" } });
@@ -111,7 +111,7 @@ test.each([
   ["an empty text", () => "", "end_turn"],
   ["a pair that says yes", () => [true, "Fine."], "end_turn"],
   ["a pair that says no", () => [false, ""], "error"],
-  ["half a pair", () => [], "error"],
+  ["an empty list", () => [], "error"],
 ])("a check in plain JavaScript that returns %s is understood", async (_, check, stopReason) => {
   const { agent } = await simulatedAgent({ validate: check as unknown as () => undefined });
   const result = await agent.run(scripted(`plain ${_}`, [{ text: "An answer." }]));

@@ -128,7 +128,7 @@ test("the append of the last facts also releases the lease", async () => {
   expect(claim.kind).not.toBe("busy");
 });
 
-test("listeners are called for events of other writers, and not for the driver's own events", async () => {
+test("listeners are called for events of other writers, and not for events that this driver log wrote", async () => {
   const { log, append } = await driven();
   let news = 0;
   const stop = log.onNews(() => (news += 1));
@@ -142,7 +142,7 @@ test("listeners are called for events of other writers, and not for the driver's
   stop();
 });
 
-test("an event that another writer appends while the driver reads new events is still reported as new", async () => {
+test("an event that another writer appends while a driver log reads new events is still reported as new", async () => {
   let arrive: (() => Promise<void>) | undefined;
   const { log, append } = await driven((store) => ({
     ...store,

@@ -29,7 +29,7 @@ function misplacedFacts(path: string, source: string): readonly string[] {
   });
 }
 
-test("the facts of a driver are constructed only in run/facts, and all other facts only in session-facts.ts", () => {
+test("facts that need a lease are constructed only in run/facts, and all other facts only in session-facts.ts", () => {
   const files = globSync("packages/*/src/**/*.ts", { cwd: root });
   expect(files.length).toBeGreaterThan(100);
   const misplaced = files.flatMap((path) => misplacedFacts(path, readFileSync(`${root}/${path}`, "utf8")));
@@ -44,13 +44,13 @@ describe("a fact that is constructed elsewhere is found", () => {
     ["a literal with its data first", 'const fact = { data: {}, event_type: "step.started" };'],
     ["a constant literal", 'const fact = { event_type: "step.started" as const, data };'],
     ["a literal over two lines", 'emit({\n  event_type:\n    "step.started",\n  data: {},\n});'],
-  ])("%s of a run's fact", (_what, source) => {
+  ])("%s of a fact that needs a lease is found outside of run/facts", (_what, source) => {
     expect(misplacedFacts(loop, source)).toEqual([
       `${loop} constructs step.started. Call its constructor in packages/core/src/run/facts/ instead.`,
     ]);
   });
 
-  test("a literal of a fact that needs no driver", () => {
+  test("a literal of a fact that needs no lease is found outside of session-facts.ts", () => {
     expect(misplacedFacts(loop, 'append({ event_type: "prompt.accepted", data });')).toEqual([
       `${loop} constructs prompt.accepted. Call its constructor in packages/core/src/sessions/session-facts.ts instead.`,
     ]);

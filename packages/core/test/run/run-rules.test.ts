@@ -128,7 +128,7 @@ describe("money", () => {
     expect(end(running({ costPicos: micros(499_999) }, { limit: 500_000 }))).toBeUndefined();
   });
 
-  test("the possible cost of interrupted calls counts for a day, and is reported separately from the spent money", () => {
+  test("the possible cost of interrupted calls counts until its reservation ends, and is reported separately from the spent money", () => {
     const reservation = (until: string) => ({ reservations: [{ runId: id(101), micros: 300_000, until }] });
     const limits = (until: string) => ({ limit: 500_000, session: reservation(until) });
     const spent = { costPicos: micros(200_000) };

@@ -173,7 +173,7 @@ describe("a fork of a Claude Code session has a transcript for Claude Code", () 
   });
 });
 
-test("a fork inherits the settings that were changed during its parent's run, and a request for a fork can change them", async () => {
+test("a fork inherits the settings that were changed in its parent, and a request for a fork can change them", async () => {
   const { sessions, script } = await parent();
   await script.append([{ event_type: "control.requested", data: { permission_mode: "plan", model: "claude-x" } }]);
   const inherited = await sessions.state((await sessions.fork(PARENT)).id);

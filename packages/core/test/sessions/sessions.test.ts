@@ -212,7 +212,7 @@ describe("cancel", () => {
 });
 
 describe("answer", () => {
-  test("an answer to an open await is stored, and wakes the driver", async () => {
+  test("an answer to an open await is stored", async () => {
     const { sessions, id } = await awaiting();
     const { disposition, sequence } = await sessions.answer(id, "t1", { content: "yes" });
     expect(disposition).toBe("accepted");
@@ -260,7 +260,7 @@ describe("edit", () => {
     expect((await sessions.list({ tags: ["a"] })).items).toEqual([]);
   });
 
-  test("edit does not wake the driver", async () => {
+  test("an edit does not make the session due", async () => {
     const { sessions, store } = bench();
     const { id } = await sessions.create(agent);
     await sessions.edit(id, { title: "T" });
@@ -342,7 +342,7 @@ describe("a prompt for an idle session only", () => {
     expect(refused).toMatchObject([{ code: "conflict" }, { code: "conflict" }]);
   });
 
-  test("a prompt for an idle session is rejected if the session has changed since the caller read it", async () => {
+  test("a prompt for an idle session is rejected if another prompt was accepted since the caller read the session", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const { sequence: seenAt } = await sessions.state(id);

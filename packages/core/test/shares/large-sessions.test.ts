@@ -61,7 +61,7 @@ function world() {
   };
 }
 
-test("large sessions are driven while there is room, and a session of another tenant is driven immediately", async () => {
+test("large sessions run while there is room, and a session of another tenant runs immediately", async () => {
   const { claim, drive, driven, large } = world();
   const first = await drive(await claim("a", 4 * MIB));
   const second = await drive(await claim("a", 4 * MIB));
@@ -87,7 +87,7 @@ test("a small session never waits for room", async () => {
   expect(large.figures().waiting).toBe(1);
 });
 
-test("a session that needs more than all the room is driven alone", async () => {
+test("a session that needs more than all the room runs when no other session runs", async () => {
   const { claim, drive, driven } = world();
   const huge = await drive(await claim("a", 20 * MIB));
   expect(driven.has(huge)).toBe(true);

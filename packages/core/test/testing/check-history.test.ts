@@ -178,7 +178,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
     "a worker that has lost the lease renews it",
     (draft) => void draft.acts.push({ ...at(draft.acts, 0), kind: "renew" }),
   ],
-  ["I5", "a fact of the driver was written without a lease", (draft) => void (at(draft.acts, 1).last = 5)],
+  ["I5", "a fact that needs a lease was written without a lease", (draft) => void (at(draft.acts, 1).last = 5)],
   [
     "I6",
     "a second run starts while one is in progress",
@@ -197,7 +197,11 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
     "a finished run changes",
     (draft) => insert(draft, 99, { event_type: "tool.completed", data: dataOf(draft, "tool.completed") }),
   ],
-  ["I7", "the row of a run differs from its log", (draft) => void (at(draft.sessions, 0).session.run_id = "x")],
+  [
+    "I7",
+    "the row of a session names a run that is not in progress",
+    (draft) => void (at(draft.sessions, 0).session.run_id = "x"),
+  ],
   ["I8", "a tool that may act once acts twice", (draft) => void draft.effects?.push(at(draft.effects, 0))],
   ["I8", "a tool acts without a stored intent", (draft) => void (dataOf(draft, "tool.started").tool_use_id = "x")],
   ["I8", "a tool acts before its intent is stored", (draft) => void (at(draft.effects, 0).at = 999)],

@@ -110,7 +110,10 @@ function isSame(folder: string, path: string): boolean {
   }
 }
 
-/** Creates a file. Returns false if it exists already. It gets the current time, because Claude Code deletes old files. */
+/**
+ * Creates a file with the current time, because Claude Code deletes old files. Returns false if the file exists
+ * already.
+ */
 function unpackNew(folder: string, target: string): boolean {
   makeFolder(dirname(target));
   const staged = join(dirname(target), `.skein-${randomBytes(6).toString("hex")}`);

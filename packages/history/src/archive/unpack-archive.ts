@@ -106,7 +106,7 @@ function nameSource(root: string, view: string): void {
     writeFileSync(path, JSON.stringify({ ...mark, claims: [], problems: [] }), { mode: 0o600 });
 }
 
-/** Unpacks an archived file. Does nothing if the target already has the archived content. */
+/** Unpacks an archived file. Does nothing if the target already has the archived size and modification time. */
 function unpack(folder: string, target: string): void {
   const head = lastHead(folder);
   if (!head) return;

@@ -1,4 +1,4 @@
-/** Converts the lines of another agent into lines from which Claude Code can continue. */
+/** Converts the lines of an agent other than Claude Code into lines from which Claude Code can continue. */
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../model/value.ts";
 import type { Losses } from "./losses.ts";
 
@@ -84,7 +84,8 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // The model of these lines must be known to Claude Code. So the name of another model is in a separate field.
+  // Claude Code must know the model of its lines, so `adopt` later replaces another name. This field keeps the real
+  // name.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

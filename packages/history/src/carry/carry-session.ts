@@ -1,4 +1,7 @@
-/** Converts a session of another agent into files of Claude Code. Skein and Claude Code can continue the session. */
+/**
+ * Converts a session of an agent other than Claude Code into files of Claude Code. Skein and Claude Code can continue
+ * the session.
+ */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, mkdtempSync, writeFileSync, existsSync, copyFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Changes to the file system that are flushed to the disk before the functions return. */
+/**
+ * Changes to files and folders. `syncFolder` and `makeFolder` flush folders to the disk; the other functions do not
+ * flush.
+ */
 import {
   type Dirent,
   closeSync,

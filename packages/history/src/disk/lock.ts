@@ -15,7 +15,7 @@ export async function withLock<T>(
 ): Promise<{ value: T } | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
-  // SQLite must not wait for the lock, because it would stop this process. The holder may be in this process.
+  // SQLite must not wait for the lock, because the wait would block this process, which may itself hold the lock.
   const database = new Database(join(folder, "lock.sqlite"), { timeout: 0 });
   try {
     for (const until = performance.now() + patienceMs; !hasTaken(database);) {

@@ -1,4 +1,4 @@
-/** The parts of a message that Markdown and HTML show. */
+/** The parts of a message that the Markdown export shows. */
 import type { Message } from "../model/types.ts";
 import { isKnownLineType } from "../sources/claude-code/format/known-line-types.ts";
 import { agentTitles, isSourceName } from "../sources/port/source.ts";

@@ -37,8 +37,8 @@ export async function getSummary(idOrIndex: number | string, config: LibraryConf
 }
 
 /**
- * The agents that have the session with this id or beginning of an id. With several agents, an id means the session that
- * was active last. Empty if several ids begin like this, because then the id means no session.
+ * Returns the agents that have a session whose id is or begins with `id`. If several agents have this session, other
+ * functions use the session that was active last. Empty if several ids begin with `id`.
  */
 export function agentsWithSession(id: string, config: LibraryConfig = {}): readonly SourceName[] {
   const wanted = id.trim().toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * Messages of a transcript of any size, page by page. Only the lines of the page are read, from either end of the file, so a
- * transcript of 300 MB is opened as fast as a short one.
+ * Messages of a transcript of any size, page by page. Only the bytes around the page are read, so a transcript of 300
+ * MB is opened as fast as a short one.
  */
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
@@ -37,7 +37,7 @@ export interface MessagePage {
   readonly damage: readonly FileDamage[];
 }
 
-/** The largest size of a page. A page of only one line may be larger. */
+/** At this size, a page gets no more lines, even if it has fewer than `limit`. The page may be a few MiB larger. */
 const pageBytes = 4 * 1024 * 1024;
 /** A longer line is not parsed. The page reports it as damage. */
 const maxLineBytes = 64 * 1024 * 1024;
@@ -146,6 +146,6 @@ function rangeFrom(fd: number, { from, size, limit }: { from: number; size: numb
     position += read;
     if (position - from > maxLineBytes && end === from) return { start: from, end: position };
   }
-  // The last line has no line feed, because it is still being written. It is read anyway.
+  // The last line may have no line feed, because it is still being written. This line is read too.
   return { start: from, end: size };
 }

@@ -16,7 +16,8 @@ export async function listSessions(config: LibraryConfig = {}): Promise<Paginate
   return await withStore(config, async (store) => {
     const order = await orderSessions(config, store, discoverUnread(config));
     const chosen = (): readonly DataFile[] => order.files.slice(page.offset, page.offset + page.limit);
-    // Before the lines of a session are translated, its order comes from an approximate time. `correct` orders it again.
+    // Before the lines of a session are translated, only an approximate time is known. `correct` then sorts the list
+    // again.
     let files = chosen();
     let summaries = await summarise(files, order, config, store);
     for (let more = mostCorrections; more > 0 && files.some(isUnread) && order.correct(); more -= 1) {

@@ -27,7 +27,10 @@ export interface MovedFile {
   readonly replaced: string | null;
   /** The target of a symbolic link; null for a file. */
   readonly link: string | null;
-  /** Empty folders are removed inside `fromTop` and `toTop`. These two folders stay. */
+  /**
+   * The top folders of the source and the destination. Empty folders in them are removed, and also empty project
+   * folders.
+   */
   readonly fromTop: string;
   readonly toTop: string;
 }

@@ -1,7 +1,7 @@
 /**
  * Moves or copies one session. All files are staged beside the destination, flushed, read again, and then renamed into
- * place. The source is removed last. Every step is in the journal before it begins. If the process is killed, the source
- * is complete, or the destination is complete and checked. Reasons: decision 035.
+ * place. The source is removed last. Before each step, the journal has the data to finish or undo the step. If the
+ * process is killed, the source is complete, or the destination is complete and checked. Reasons: decision 035.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -58,7 +58,8 @@ export function transferSession(plan: PlannedSession, mode: MigrateMode, journal
   try {
     publishAll(staged.files);
   } catch (error) {
-    // A file that was rewritten in place cannot be restored here. The next migration finishes it from the journal.
+    // A file that was rewritten in place cannot be restored here. The next migration finishes the session from the
+    // journal.
     if (staged.files.some(({ from, to }) => from === to)) throw error;
     takeBack(staged.files);
     cleanStaging([...staging.values()], plan);

@@ -14,11 +14,11 @@ export interface DataFile {
   readonly size: number;
   readonly mtimeMs: number;
   readonly inode: number;
-  /** Set for a session of another agent, if the configuration comes from `withSources`. */
+  /** Set for a session of an agent other than Claude Code, if the configuration comes from `withSources`. */
   readonly origin?: Origin;
 }
 
-/** Data about a session of another agent that is known before its lines are translated. */
+/** Data about a session of an agent other than Claude Code, known before the lines of the session are translated. */
 interface Origin {
   /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;

@@ -18,8 +18,9 @@ export interface Hidden {
 }
 
 /**
- * Makes a function that hides secrets, accounts and home directories. The same secret gets the same mark everywhere, so
- * that the text stays readable. Only common forms of secrets are recognised: check the result before you share it.
+ * Makes a function that hides secrets, e-mail addresses, home directories and the given names. The same secret gets the
+ * same mark everywhere, so that the text stays readable. Only common forms of secrets are recognised: check the result
+ * before you share it.
  */
 export function createRedactor(options: RedactOptions = {}): (text: string) => string {
   const marks = new Map<string, string>();

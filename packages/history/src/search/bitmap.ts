@@ -11,7 +11,7 @@ const fewestWords = 4;
 let encoded = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * Adds texts to the bitmap `known`. `fullest` is the largest share of set bits. This share is the probability that a
+ * Adds texts to the bitmap `known`. `fullest` is the largest share of set bits. The larger the share, the more often a
  * missing sequence is found by mistake.
  */
 export function bitmapOf(texts: readonly string[], known: Uint8Array, fullest: number): Uint8Array {

@@ -3,7 +3,7 @@ import { QueryError } from "../errors.ts";
 import { literalOf, type Literal } from "./literal.ts";
 import { requiredLiteral } from "./required-literal.ts";
 
-/** A parsed search text. Every term must occur in a message. */
+/** A parsed search text. Every term must occur in the same line of a transcript. */
 export interface Query {
   readonly terms: readonly Term[];
   /** Texts that every match contains. Only lines with these texts are parsed. */

@@ -225,7 +225,7 @@ export const agentTables: ConformanceList = {
       there("agent_uuid REFERENCES agent_config ON DELETE CASCADE", {
         check: "test",
         file: "packages/core/src/testing/store-contract.ts",
-        name: "a store deletes a session from the log and every projection, and deletes nothing else",
+        name: "a store deletes the events, the row and the messages of a session, and keeps other sessions",
       }),
       there("run_id links to agent_runs", {
         check: "query",

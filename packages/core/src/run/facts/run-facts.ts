@@ -14,7 +14,10 @@ export function runStarted(
   };
 }
 
-/** Makes the fact `run.resumed`: a worker takes over a run. The calls that the earlier worker began have lost it. */
+/**
+ * Makes the fact `run.resumed`: a worker takes over a run. The calls that the earlier worker began have lost that
+ * worker.
+ */
 export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
   return { event_type: "run.resumed", data: { run_id: runId, fence } };
 }
@@ -42,7 +45,7 @@ export type RunTotals = Place &
 
 interface Ending {
   readonly now: number;
-  /** What interrupted model calls of the run may have cost beyond their known cost. */
+  /** The amount that the run's interrupted model calls may have cost beyond their known cost. */
   readonly reservedMicros?: number;
   /** The result as the runtime reported it, if it has more than the totals. */
   readonly result?: JsonObject | undefined;

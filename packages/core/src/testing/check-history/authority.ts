@@ -1,7 +1,7 @@
 import { needsLease } from "@skein/protocol";
 import type { Act, History, Report } from "./history.ts";
 
-/** I5: at any time, at most one worker may write the driver's facts of a session. */
+/** I5: at any time, at most one worker may write the facts of a session that need its lease. */
 export function checkAuthority(history: History, report: Report): void {
   const bySession = Map.groupBy(history.acts, ({ sessionId }) => sessionId);
   const claimsAreKnown = history.acts.some(({ kind }) => kind === "claim");
@@ -58,7 +58,7 @@ function checkHolders(sessionId: string, acts: readonly Act[], report: Report): 
   }
 }
 
-/** Checks that every fact of the driver was accepted under a lease. */
+/** Checks that every fact that needs a lease was accepted under a lease. */
 function checkCovered(history: History, bySession: ReadonlyMap<string, readonly Act[]>, report: Report): void {
   for (const { sessionId, events } of history.sessions) {
     const covered = new Set<number>();

@@ -216,7 +216,7 @@ function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId:
 
 /**
  * Checks that no new work and no success follows the cancel of its run. Such facts are rejected if a cancel arrived
- * before them, because the driver appends them with `expect`.
+ * before them, because the worker appends them with `expect`.
  */
 function checkNotStopped(state: Walk, event: Event, runId: string): void {
   const { sessionId, report } = state;

@@ -29,7 +29,8 @@ export function checkRows(history: History, report: Report): void {
 }
 
 /**
- * Whether the sequences of a log are right. If not, no rows can be derived from the log, and `checkLogs` reports it.
+ * Whether the sequences of a log are right. If not, no rows can be derived from the log, and `checkLogs` reports the
+ * error.
  */
 function isWhole({ events }: StoredSession): boolean {
   return events[0]?.event_type === "session.created" && events.every((event, index) => event.sequence === index + 1);

@@ -13,7 +13,7 @@ export interface CountingOptions {
   readonly nextAt?: (sessionId: string, drives: number) => number | null;
 }
 
-/** A runtime that answers each prompt with one fact, and counts the drives. */
+/** A runtime that answers each prompt with one fact, and counts the calls of `drive`. */
 export interface CountingRuntime extends Runtime {
   /** The sessions in the order in which their drives began. */
   readonly begun: string[];
@@ -26,7 +26,7 @@ export interface CountingRuntime extends Runtime {
   readonly doubled: readonly string[];
 }
 
-/** Several runtimes of one test may share `active`, to check that a session has one driver at a time. */
+/** Several runtimes of one test may share `active`, to check that only one runtime at a time drives a session. */
 export function createCountingRuntime(
   { store, ids, work = () => {}, nextAt = () => null }: CountingOptions,
   active: Set<string> = new Set(),

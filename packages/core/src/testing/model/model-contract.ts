@@ -115,7 +115,7 @@ export function describeModel(
       expect(under.asked()).toHaveLength(1);
     });
 
-    test("carried data is sent back with the results of the calls, even after it was stored as JSON", async () => {
+    test("the data in `carry` is sent back with the results of the calls, even after the answer was stored as JSON", async () => {
       const { under, call } = await world();
       const first = call([EVERYTHING, { text: "It says: $LAST" }]);
       const { reply } = await ask(under.model(), first);

@@ -97,7 +97,7 @@ export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExc
         const { tool_use_id } = await open(first, id);
         await first.stop();
         expect(await first.sessions.get(id)).toMatchObject({ status: "awaiting", run_id: prompted.runId });
-        // The question is answered while nobody drives the session. The other two awaits are answered when the next
+        // The question is answered while no process runs the session. The other two awaits are answered when the next
         // process has started.
         const isEarly = one.kind === "question";
         const answered = () => first.sessions.answer(id, tool_use_id, { content: one.answer });

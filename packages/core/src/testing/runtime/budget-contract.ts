@@ -36,7 +36,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
-  test("a run whose budget is spent ends with a result for each call, and the next run has a new budget", async () => {
+  test("a run whose budget is spent ends with a result for each call, and a next run without a budget is answered", async () => {
     const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);

@@ -35,7 +35,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     await until(() => under.asked(prompted.label).every(({ outcome }) => outcome === "aborted"));
   });
 
-  test("a cancel in the middle of an answer keeps the text that had arrived, and counts the reported usage", async () => {
+  test("a cancel in the middle of an answer keeps the text that had arrived, and counts the reported input and the estimated output", async () => {
     const { under, host } = fixture();
     const text = "Once upon a time. ".repeat(40);
     const sessionId = await fixture().session();
@@ -115,7 +115,7 @@ export function describeModes(fixture: () => RuntimeFixture): void {
     return runs.slice(runs.findIndex(({ id }) => id === since)).map(({ id, outcome }) => [id, outcome]);
   };
 
-  test("prompts that arrive at the same time run one after the other, in the order of acceptance", async () => {
+  test("prompts that are queued during a run are answered one after the other, in the order of acceptance", async () => {
     const { sessionId, prompted, go } = await working();
     const queued = [];
     for (const text of ["One.", "Two.", "Three."]) queued.push(await fixture().prompt(sessionId, [{ text }]));

@@ -11,7 +11,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     { text: "It said: $LAST" },
   ];
 
-  /** Returns the facts that a driver writes in a turn with one tool call and no faults. */
+  /** Returns the facts that a worker writes in a turn with one tool call and no faults. */
   async function undisturbed(): Promise<readonly FactPlace[]> {
     const prompted = await fixture().run(steps(fixture().name()));
     return placesOf(await fixture().ended(prompted));
@@ -36,7 +36,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     await next.stop();
   }
 
-  /** Checks that the log has one turn with one call, however many workers drove it. */
+  /** Checks that the log has one turn with one call, however many workers ran the session. */
   async function expectOneTurn(prompted: Prompted, name: string): Promise<void> {
     const { under } = fixture();
     await fixture().sound(prompted);

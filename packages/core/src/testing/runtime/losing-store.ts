@@ -18,9 +18,7 @@ export function placesOf(events: readonly { readonly event_type: string }[]): re
   });
 }
 
-/**
- * Creates a store in which a process loses its session after a fact. The next lease of the session is released at once.
- */
+/** Creates a store in which a process loses its session after a fact: another owner takes the lease and releases it. */
 export function losingStore(
   store: Store,
   { place, loss, onLoss }: { readonly place: FactPlace; readonly loss: Loss; readonly onLoss: () => void },

@@ -4,7 +4,7 @@ import { type Prompted, type RuntimeFixture, only, until } from "./runtime-fixtu
 import { losingStore } from "./losing-store.ts";
 import type { AgentUnderTest, FactPlace, ModelStep } from "./runtime-under-test.ts";
 
-/** How many workers in a row may crash on a run before the run ends as poisoned. */
+/** The most takeovers in a row without progress. After one more takeover, the run ends as poisoned. */
 const PATIENCE = 5;
 
 /** A run whose first worker died right after a fact. */
@@ -75,7 +75,7 @@ export function describePoison(fixture: () => RuntimeFixture): void {
     expect(fixture().under.effects(name)).toBeLessThanOrEqual(1);
   });
 
-  test("a run that was resumed too often after an answer ends as poisoned", async () => {
+  test("a run that was resumed too often after a person's answer ends as poisoned", async () => {
     const name = fixture().name();
     const prompted = await dying(PATIENCE + 1, {
       steps: calling(name),

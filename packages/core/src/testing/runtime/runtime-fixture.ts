@@ -9,7 +9,7 @@ import type { Store } from "../../ports/store.ts";
 import { checkHistory } from "../check-history.ts";
 import type { AgentUnderTest, ModelStep, RuntimeUnderTest } from "./runtime-under-test.ts";
 
-/** A process that drives sessions: an engine with the runtime under test, on a store. */
+/** A process that runs sessions: an engine with the runtime under test, on a store. */
 export interface Host {
   readonly store: Store;
   readonly sessions: Sessions;
@@ -45,8 +45,8 @@ export interface RuntimeFixture {
   /** Starts another process on a store. The process is stopped at the end. */
   another(store: Store): Host;
   /**
-   * Returns an idle session of the shared process. The session may have earlier runs, because a new session may need a
-   * child process.
+   * Returns an idle session of the shared process. Sessions are used again, because some runtimes start a child process
+   * for a new session.
    */
   session(agent?: AgentUnderTest): Promise<string>;
   prompt(
@@ -54,7 +54,7 @@ export interface RuntimeFixture {
     steps: readonly ModelStep[],
     options?: PromptUnderTest & { host?: Host },
   ): Promise<Prompted>;
-  /** Like `prompt`, in a session that is reused. */
+  /** Like `prompt`, in a session that `session` returns. */
   run(steps: readonly ModelStep[], options?: PromptUnderTest & { agent?: AgentUnderTest }): Promise<Prompted>;
   /** The events of a run from its start to its end, once it has ended. */
   ended(prompted: Pick<Prompted, "sessionId" | "runId" | "host">): Promise<readonly Event[]>;

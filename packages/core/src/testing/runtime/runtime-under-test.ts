@@ -70,7 +70,7 @@ export interface RuntimeUnderTest {
     readonly owner: string;
     readonly report: (error: unknown) => void;
   }) => Engine;
-  /** The runtime of one process. `close` stops what still runs after the drives have ended. */
+  /** The runtime of one process. `close` stops what still runs after all calls of `drive` have ended. */
   readonly runtime: (parts: ProcessParts) => { readonly runtime: Runtime; readonly close: () => Promise<void> };
   readonly agent: (options: AgentUnderTest) => SessionAgent;
   /** The text of a prompt that makes the model play these steps. */

@@ -23,7 +23,7 @@ export interface ClientDeps {
   /** How many operations the client has left, over all its restarts. */
   readonly operations: number;
   readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
-  /** Ids of sessions that exist. */
+  /** Ids of sessions that were created. Some may be deleted. */
   readonly known: string[];
   /** Whether clients answer awaits. */
   readonly answers: boolean;

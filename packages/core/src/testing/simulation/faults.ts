@@ -4,7 +4,7 @@ import type { Random } from "./random.ts";
 export interface Faults {
   /** A worker or client dies at one of its turns (a point at which it waits). */
   readonly crash: number;
-  /** A worker stops for longer than its lease and continues as if nothing had happened. */
+  /** A worker stops, often for longer than its lease, and continues as if nothing had happened. */
   readonly freeze: number;
   /** A call to the store fails before the commit. */
   readonly unavailable: number;
@@ -18,7 +18,7 @@ export interface Faults {
   readonly cutStream: number;
   /** The model rejects a call. */
   readonly modelFails: number;
-  /** The latency of one direction, to or from the store. */
+  /** The limit for the latency of one direction, to or from the store. */
   readonly latencyMs: number;
 }
 

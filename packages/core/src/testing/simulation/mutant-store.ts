@@ -160,7 +160,7 @@ function withForeignRelease(inner: Store): Store {
   };
 }
 
-/** If no session is due, a claim returns a session that another worker drives. */
+/** If no session is due, a claim returns a session that another worker runs. */
 function withTwoLeases(inner: Store): Store {
   const { store, holder } = tracking(inner);
   return {

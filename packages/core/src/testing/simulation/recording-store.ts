@@ -1,7 +1,7 @@
 import type { Lease, Store } from "../../ports/store.ts";
 import type { Act } from "../check-history.ts";
 
-/** Creates a store that records every commit with its worker. */
+/** Creates a store that records every accepted action under a lease, with its worker. */
 export function createRecordingStore(store: Store, acts: Act[], now: () => number): Store {
   const record = (kind: Act["kind"], lease: Lease, place: Pick<Act, "first" | "last"> = {}): void => {
     const { sessionId, owner, fence, leaseMs } = lease;

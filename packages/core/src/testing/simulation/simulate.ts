@@ -36,7 +36,7 @@ export interface SimulationOptions {
   /** Any store that needs no real time. */
   readonly openStore?: (deps: { now: () => number }) => Store;
   readonly createRuntime?: CreateRuntime;
-  /** Whether the driver waits for people, so that clients must answer. */
+  /** Whether the runtime waits for people, so that clients must answer. */
   readonly answers?: boolean;
 }
 

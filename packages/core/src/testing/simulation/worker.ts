@@ -29,7 +29,7 @@ export interface WorkerDeps {
   /** True near the end of the simulation, when nothing new begins. */
   readonly closing: () => boolean;
   readonly history: { readonly operations: Operation[] };
-  /** Ids of sessions that exist. */
+  /** Ids of sessions that were created. Some may be deleted. */
   readonly known: string[];
   readonly report: (error: unknown) => void;
 }

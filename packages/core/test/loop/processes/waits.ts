@@ -1,4 +1,4 @@
-/** A program that waits for a time limit and for a run of another process. It closes nothing. */
+/** A program that waits until an await reaches its time limit and the run ends. It closes nothing. */
 import { createAgent } from "skein";
 import { pick } from "../tools.ts";
 

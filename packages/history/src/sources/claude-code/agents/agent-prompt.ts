@@ -5,7 +5,7 @@ import { objectOf } from "../../../model/value.ts";
 import { openPlainFile } from "../../../scan/read-file.ts";
 import { resultText } from "../transcript/to-message.ts";
 
-/** Reads the task of a subagent, which is the text of its first user line. */
+/** Reads the task of a subagent: the text of the first line. Empty if the first line is not a user line. */
 export function firstPromptOf(file: DataFile): string {
   let fd: number;
   try {
