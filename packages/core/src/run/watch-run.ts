@@ -39,7 +39,7 @@ type RunEnding = "completed" | "failed" | "cancelled" | "never-started" | "waiti
 
 /** The results of watching a run, so far. */
 export interface SeenRun {
-  /** The run that was watched last. This run has read the prompt, or it waits. */
+  /** The run that was watched last: the prompt's own run, another run that read the prompt, or the run that waits. */
   readonly runId: string;
   /** Null while the watching continues, or if the reader stopped reading. */
   readonly ending: RunEnding | null;

@@ -21,7 +21,7 @@ export interface WorkerInfo {
 
 /** A worker as the store shows it. */
 interface KnownWorker extends WorkerInfo {
-  /** A counter of heartbeats. It tells whether the process is alive, because the clocks of machines differ. */
+  /** A counter of heartbeats. While the counter grows, the process is alive. Times cannot show this: clocks differ. */
   readonly beat: number;
 }
 

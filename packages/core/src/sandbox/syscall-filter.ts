@@ -7,8 +7,8 @@
 
 export interface SyscallFilterOptions {
   /**
-   * Whether the process may make sockets (Unix, IPv4, IPv6, netlink) and named pipes. Its network namespace decides
-   * where they lead.
+   * Whether the process may make sockets (Unix, IPv4, IPv6, netlink) and named pipes. The network namespace of the
+   * process decides what the sockets reach.
    */
   readonly sockets: boolean;
 }

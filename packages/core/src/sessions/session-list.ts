@@ -29,8 +29,8 @@ export function listSessions(newestFirst: Iterable<Session>, query: SessionQuery
 }
 
 /**
- * Returns how many sessions to skip in a list by cost or title. The cursor is this number, because the order can change
- * between pages.
+ * Returns how many sessions to skip in a list by cost or title. The cursor is this number and no sort key, because the
+ * order can change between pages.
  */
 export function skippedBy(cursor: string | undefined): number {
   const skipped = Number(cursor ?? 0);

@@ -43,7 +43,7 @@ export interface SpendGate {
   applies(state: SessionState): boolean;
   /** Reserves money before a call. Waits for a while if other calls have reserved the rest of a cap. */
   reserve(state: SessionState, call: PaidCall, signal: AbortSignal): Promise<Spending>;
-  /** Settles the reservation of a call that has ended with these facts. */
+  /** Settles the reservation of a call that has ended. `facts` contain the cost of the call. */
   settle(state: SessionState, facts: readonly Fact[]): Promise<void>;
   /** Returns the caps for the run in progress, or for the next run. Must be called before the run ends. */
   capsOf(state: SessionState): readonly Cap[];

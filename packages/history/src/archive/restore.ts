@@ -94,7 +94,10 @@ function filesOf(folder: string, sessionId: string): readonly string[] {
   ];
 }
 
-/** Whether the first lines contain the id of the session. In the old layout, the path of a subagent does not contain it. */
+/**
+ * Whether the first lines contain the id of the session. In the old layout, the path of a subagent does not contain
+ * this id.
+ */
 function namesSession(folder: string, sessionId: string): boolean {
   for (const bytes of readArchived(folder)) return bytes.subarray(0, 8192).includes(`"sessionId":"${sessionId}"`);
   return false;

@@ -6,7 +6,7 @@ export interface LeftBehind {
 
 /** Counts what is not carried over. */
 export interface Losses {
-  /** Counts one more. `many` is the plural of `one`. */
+  /** Adds `count` (default: 1). `many` is the plural of `one`. */
   add(one: string, many: string, count?: number): void;
   all(): readonly LeftBehind[];
 }

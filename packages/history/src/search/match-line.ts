@@ -30,7 +30,7 @@ export const weights: Readonly<Record<LineText["kind"], number>> = {
 
 const longestLine = 2000;
 
-/** Finds the matches in a transcript line. If it contains all terms, every text line with at least one term is a match. */
+/** Finds the matches in a record. If the record contains all terms, every line of its texts with a term is a match. */
 export function matchLine(line: Value, query: Query, filter: TextFilter, context: number): readonly FoundText[] {
   if (!isWantedRole(line, filter.role)) return [];
   const texts = textsOf(line).filter((text) => isWantedText(text, filter));

@@ -78,14 +78,14 @@ export function stepGenerated(
   };
 }
 
-/** Returns the cost of a reply. Estimated counts have no price, because the provider bills more. */
+/** Returns the cost of a reply. Estimated counts get no cost, because they may lack tokens that the provider bills. */
 function costOfReply(reply: Reply) {
   return reply.estimated && !reply.simulated ? null : priceOf(reply);
 }
 
 /**
- * Makes the facts of a step in another program. Only the reply is known, so the beginning of the step is recorded
- * together with the reply.
+ * Makes the facts of a step that ran in another program, for example in Claude Code. Only the reply is known, so the
+ * beginning of the step is recorded together with the reply.
  */
 export function observedStep(
   place: Place,

@@ -3,7 +3,7 @@ import type { Claimed, Runtime } from "../../ports/runtime.ts";
 import { LEASE_LOST } from "../../ports/runtime.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** The behaviour of a drive: `work` is called for each waiting prompt. */
+/** The behaviour of a call of `drive`: `work` is called for each waiting prompt. */
 export interface CountingOptions {
   readonly store: Store;
   readonly ids: Ids;

@@ -1,6 +1,6 @@
 /**
- * Finds the tool call that started a subagent. Versions of Claude Code left different traces of it. The most reliable trace
- * is tried first.
+ * Finds the tool call that started a subagent. Versions of Claude Code left different traces of this call. The most
+ * reliable trace is tried first.
  */
 import { readFileSync } from "node:fs";
 import type { DataFile } from "../../../model/data-file.ts";
