@@ -98,7 +98,7 @@ test("archiving one project or time range copies only the files of its sessions"
   expect(await archive({ ...optionsFor(data), since })).toMatchObject({ files: 2, changedFiles: 2 });
 });
 
-test("many small pieces of an archived file are merged into one", async () => {
+test("small pieces of an archived file are merged before there are many, and restore writes the whole file", async () => {
   const data = prepared();
   for (let run = 0; run < 20; run += 1) {
     appendFileSync(data.path(main), jsonLines([{ type: "mode", run }]));

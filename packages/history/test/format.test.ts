@@ -135,11 +135,11 @@ describe("reading lines", () => {
     expect(read("\n")).toEqual({ values: [], lines: [], damage: [] });
   });
 
-  test("the report of a damaged line does not contain its text", () => {
+  test("the message about a damaged line does not contain the text of the line", () => {
     expect(read('{"secret":"hunter2\n').damage[0]?.message).not.toContain("hunter2");
   });
 
-  test("a line is unchanged after it was parsed and formatted again", () => {
+  test("a record is formatted as its JSON and a line feed", () => {
     for (const value of [a, b]) expect(formatLine(value).toString()).toBe(`${JSON.stringify(value)}\n`);
   });
 });

@@ -1,4 +1,4 @@
-/** Splits a page without scripts into tags and text, as a browser does. It rejects other pages. */
+/** The elements and the text of a page, as a browser finds them without running scripts. */
 export interface Page {
   readonly elements: readonly Element[];
   /** The text that a reader sees, without the style sheet. */

@@ -105,7 +105,7 @@ describe("the index", () => {
     ).toEqual(plain);
   });
 
-  test("a deleted file is removed from the index", async () => {
+  test("after a transcript becomes empty, a search with the index finds nothing in it", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [conversation().user("findme")]);
     await buildIndex(data.indexed);

@@ -1,4 +1,4 @@
-/** Moves a workspace, and kills this process at the call with the given number. */
+/** Moves a workspace, and kills this process at the file-system call with the given number. */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 

@@ -23,7 +23,7 @@ function smallDisk(megabytes: number): string | undefined {
   return folder;
 }
 
-test("a move to another disk checks the copy, and undo moves the session back", async ({ skip }) => {
+test("a move to another disk leaves no files behind, and undo moves the sessions back", async ({ skip }) => {
   const disk = smallDisk(8);
   if (disk === undefined) return skip("mounting needs root");
   const data = createDataDirectory();

@@ -41,7 +41,10 @@ export interface Ran {
   readonly error: unknown;
 }
 
-/** Runs `work` with a fault at the call with this number, or without a fault for 0. Returns the number of calls. */
+/**
+ * Runs `work` with a fault at the call with the number `at`. `once` fails only this call. `killed` also fails all later
+ * calls, and `full` all later calls that need space. With 0, no call fails. Returns the number of calls.
+ */
 export async function withFault(at: number, fault: Fault, work: () => Promise<unknown>): Promise<Ran> {
   const original = Object.fromEntries(changing.map((name) => [name, fs[name]]));
   let calls = 0;

@@ -267,7 +267,7 @@ test.each([
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("an equal session at the destination is no conflict, and undo does not remove it", async () => {
+test("an equal session at the destination is no conflict and stays unchanged, and a move removes the source", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away }, optionsFor(data));

@@ -72,7 +72,7 @@ describe("queries", () => {
     expect(await found(data, "<b>")).toEqual(["prompt:<b>"]);
   });
 
-  test("patterns are found, and patterns with back-references are rejected", async () => {
+  test("patterns are found, and invalid, unsupported and too large patterns are rejected", async () => {
     expect(await found(library(), "/pars(er|ing)state/")).toEqual(["text:parserState"]);
     expect(await found(library(), "/^line t/")).toEqual(["text:line t", "text:line t"]);
     for (const bad of ["/(a)\\1/", "/(?=x)y/", "/[/", `/${"a".repeat(1001)}/`, "/a/g", "/a{1,2000}/"]) {
@@ -106,7 +106,7 @@ describe("queries", () => {
     ["[abc]+x", undefined],
     ["\\bword\\b", "word"],
     ["(inside)", undefined],
-  ])("every match of the pattern %s contains the text %s", (pattern, literal) => {
+  ])("requiredLiteral finds the text that all matches contain: for the pattern %s it is %s", (pattern, literal) => {
     expect(requiredLiteral(pattern)).toBe(literal);
   });
 

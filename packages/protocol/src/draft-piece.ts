@@ -4,7 +4,7 @@ import type { JsonObject } from "./content.ts";
 export type ModelStreamEvent = JsonObject & { readonly type: string };
 
 /**
- * A piece of an unfinished step. Draft pieces are not stored and may be lost. A later fact has the whole text.
+ * A piece of an unfinished step. Draft pieces are not stored and may be lost. A later event of the log has the whole text.
  */
 export interface DraftPiece {
   readonly session_id: string;
@@ -15,6 +15,6 @@ export interface DraftPiece {
   /** The number of characters of the same kind (text or thinking) that this attempt sent earlier. */
   readonly offset: number;
   readonly event: ModelStreamEvent;
-  /** True if the log gets no fact about the beginning of this step, only about its end. */
+  /** True if the log gets no event about the beginning of this step, only about its end. */
   readonly isUnannounced?: boolean | undefined;
 }

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { Uuid } from "./ids.ts";
 
 /**
- * The unfinished text of the current step. A draft has no sequence and is never stored. A later fact with the same text is stored.
+ * The unfinished text of the current step. A draft has no sequence and is never stored. A later event of the log has the same
+ * text.
  *
  * `offset` is the number of earlier characters of the same kind in this attempt. So a reader knows how much text it missed.
  */

@@ -11,10 +11,10 @@ export const ErrorCode = z.enum([
   /** The log has more events than the caller expected (`expect`), or the record has a newer version. */
   "conflict",
   /**
-   * The lease of the writer has ended: another worker drives the session, or this worker has released the lease.
+   * The lease of the writer has ended: another worker works on the session, or this worker has released the lease.
    */
   "lease_lost",
-  /** Only the driver of a session may append this fact. */
+  /** Only the worker with the session's lease may append this fact. */
   "lease_required",
   /** Another request had the same idempotency key. */
   "key_reused",

@@ -54,7 +54,7 @@ export const Session = z.object({
   forked_from_sequence: z.int().positive().nullable(),
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened the session. Null if no key was used. */
+  /** The name of the API key that opened the session. Null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: z.int().nonnegative(),
   total_turns: z.int().nonnegative(),

@@ -40,7 +40,7 @@ describe("component types are accepted in two spellings, and stored as registry 
     ["memory_store_type", "PlaceholderMemoryStore", "placeholder"],
     ["memory_store_type", "placeholder", "placeholder"],
     ["memory_store_type", "FullTextMemoryStore", "full_text"],
-  ] as const)("%s %s is %s", (key, spelled, registered) => {
+  ] as const)("the %s %s is stored as %s", (key, spelled, registered) => {
     expect(AgentConfig.parse({ ...minimal, [key]: spelled })[key]).toBe(registered);
   });
 

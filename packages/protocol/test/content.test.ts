@@ -65,7 +65,7 @@ test.each([
   ["text blocks, joined", [{ type: "text", text: "a" }, { type: "image" }, { type: "text", text: "b" }], "a\nb"],
   ["a text block without text", [{ type: "text" }], ""],
   ["no blocks", [], ""],
-])("the text of %s", (_, content, text) => {
+])("textOf joins the text blocks of a message: %s", (_, content, text) => {
   expect(textOf(content)).toBe(text);
 });
 

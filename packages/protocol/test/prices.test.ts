@@ -81,7 +81,7 @@ test.each([
   expect(priceCall(model, { input_tokens: 5, output_tokens: 5 })).toBeUndefined();
 });
 
-test("a long request to another agent's model has prices for long requests, and cache writes cost as much as input", () => {
+test("OpenAI's models have prices for long requests, and since GPT-5.6 a cache write costs 1.25 times the input price", () => {
   const short = priceCall("gpt-5.4", { input_tokens: 1_000, output_tokens: 1_000_000 });
   const long = priceCall("gpt-5.4", { input_tokens: 272_001, output_tokens: 1_000_000 });
   expect([short?.output_micros, long?.output_micros]).toEqual([15_000_000, 22_500_000]);

@@ -50,7 +50,7 @@ interface SqlPort {
       readonly bytes: number;
       /** Whether the statement sees the system prompts of agents without `show_system_prompt`. */
       readonly prompts: boolean;
-      /** Whether the statement may also read Claude Code's files, if the operator allows it. */
+      /** Whether the statement may also read the sessions of coding agents, if the operator allows it. */
       readonly history: boolean;
     },
     signal: AbortSignal,
@@ -112,7 +112,7 @@ export interface ServerDeps {
   readonly apiProcesses?: (() => number) | undefined;
   /** Whether the store has several tenants. If so, no tenant may use all shared resources. */
   readonly isShared?: (() => boolean) | undefined;
-  /** The queue of sessions that wait until this process can drive them. */
+  /** The queue of sessions that wait until this process can work on them. */
   readonly drivingQueue?: (() => QueueFigures) | undefined;
   /** The sessions with large messages. They wait until this process has enough free memory. */
   readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
@@ -120,7 +120,7 @@ export interface ServerDeps {
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
   /** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
   readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
-  /** Whether this process only drives sessions: it answers only `/health` and metrics. */
+  /** Whether this process only works on sessions. Such a process answers only `/health` and metrics. */
   readonly isWorker?: boolean | undefined;
   /** Carries drafts between machines, if there are several, and notices of deleted sessions. `/health` checks the bus. */
   readonly bus?: Bus | undefined;
@@ -140,7 +140,7 @@ export interface ServerDeps {
   readonly toolNamed?: (name: string) => z.output<typeof ToolSchema> | undefined;
   /** Every tool that the process has code for. */
   readonly tools?: () => readonly ApiTool[];
-  /** Runtimes that this process can drive. */
+  /** The runtimes whose sessions this process can run. */
   readonly runtimes?: readonly ("loop" | "claude-code")[];
   /** Checks and starts sessions of Claude Code. Without it, `/api/v1` shows existing sessions but starts none. */
   readonly claude?: ClaudeGate | undefined;
@@ -187,7 +187,7 @@ export interface ServerDeps {
   readonly webhookSender?: WebhookSender;
   /** The delays before the retries of a failed webhook, in milliseconds. */
   readonly webhookRetryMs?: readonly number[];
-  /** How many sessions this process drives now. */
+  /** On how many sessions this process works now. */
   readonly driven?: (() => number) | undefined;
   /** Receives the spans of runs. Without it, nothing is traced. */
   readonly telemetry?: Telemetry | undefined;

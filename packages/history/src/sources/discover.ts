@@ -1,6 +1,6 @@
 /**
- * Finds the transcripts of every source. Claude Code's transcripts are read in place, and sessions of other agents from
- * a mirror.
+ * Finds the transcripts of every source. Claude Code's transcripts are read in place. Sessions of other coding agents are
+ * translated into transcripts in a mirror.
  */
 import { realpathSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
@@ -33,8 +33,8 @@ function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {
 }
 
 /**
- * Returns every transcript without translating sessions of other agents. `origin` says whether the lines of a session
- * exist.
+ * Returns every transcript without translating sessions of other agents. `origin` says whether a session is already
+ * translated.
  */
 export function discoverUnread(config: LibraryConfig): Discovered {
   return find(config, (root) => config.mirrors?.get(root)?.files());

@@ -1,4 +1,4 @@
-/** Adds the sessions of other agents to a configuration, so that every function of the library reads them. */
+/** Adds the sessions of other coding agents to a configuration, so that every function of the library reads them. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,8 +23,8 @@ export interface SourceOptions extends LibraryConfig {
   /** The environment and home directories to search. Default: those of this machine. */
   readonly places?: Places;
   /**
-   * Default: `all`, which creates the lines of every session before this call returns. `as-needed` creates only lines
-   * that a function reads. Lists and usage usually need none.
+   * Default: `all`, which translates every session before this call returns. `as-needed` translates only sessions that a
+   * function reads. Lists and usage usually need no translation.
    */
   readonly lines?: "all" | "as-needed";
   /** Called with the progress of translating new and changed sessions. */

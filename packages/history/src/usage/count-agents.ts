@@ -1,4 +1,4 @@
-/** Counts the usage of other agents. Each source counts the usage of its sessions, so no lines are created. */
+/** Counts the usage of agents other than Claude Code. Each source counts its sessions without translating them. */
 import type { FacetStore, SavedFacet } from "../facets/facet.ts";
 import { createPause } from "../scan/pause.ts";
 import { usageFacet, type FileUsage } from "../sources/claude-code/usage/file-usage.ts";

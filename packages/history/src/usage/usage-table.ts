@@ -10,8 +10,8 @@ export const column = {
   cacheWrite1h: 5,
   searches: 6,
   /**
-   * Bit 1 means fast mode. Bit 2 means a side chain, in which copies of the parent's messages have other request ids.
-   * Bit 4 means a sum of several calls.
+   * The sum of these values: 1 for fast mode, 2 for a side chain (in which copies of the parent's messages have other
+   * request ids), 4 for a sum of several calls.
    */
   flags: 7,
   /** The time of the call's first line in milliseconds, or 0 if it is unknown. */

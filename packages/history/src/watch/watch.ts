@@ -44,7 +44,7 @@ export async function* watch(options: WatchOptions = {}): AsyncGenerator<WatchEv
       const took = performance.now() - started;
       yield* queue.splice(0);
       if (state.isClosed || options.signal?.aborted) break;
-      // After a slow check, the pause is longer. So checks take at most a twentieth of the time.
+      // After a slow check, the pause is longer. So checks that no change caused take at most a twentieth of the time.
       await sleep(Math.max(lookEveryMs, took * 20), state);
     }
   } finally {

@@ -123,7 +123,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(stateOf(data.folder)).toBe(before);
     });
 
-    it("only changed sessions are read again, and deleted sessions disappear", async () => {
+    it("unchanged sessions are not read again, and deleted sessions disappear", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const { config } = await read(data, cache);
@@ -139,7 +139,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
     });
 
-    it("lists and usage create no lines, and give the result that the lines would give", async () => {
+    it("usage translates no session, a list of one session at most one, and both are the same after translation", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const unread = await read(data, cache, "as-needed");
@@ -269,7 +269,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       });
 
     if (lines)
-      it("an empty file and a file of another agent do not hide sessions", async () => {
+      it("an empty file and a file without known records do not hide sessions", async () => {
         const data = agentData(agent);
         const whole = await idsIn((await read(data)).config);
         const [first = ""] = filesIn(data.folder, lines);
@@ -337,7 +337,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
         expect((await read(data, cache)).problems).toEqual([]);
       });
 
-    it("a copy of the data in a read-only folder can be read", async () => {
+    it("a copy of the data in another folder can be read", async () => {
       const data = agentData(agent);
       const copy = join(temporaryFolder(), "copy");
       cpSync(data.folder, copy, { recursive: true });

@@ -1,4 +1,4 @@
-/** Tests that watching, archiving, usage, search and export also work with sessions of other agents. */
+/** Tests watching, archiving, usage, search and export with sessions of agents other than Claude Code. */
 import {
   appendFileSync,
   cpSync,
@@ -52,7 +52,7 @@ function rolloutIn(folder: string): string {
   return join(folder, names.find((name) => name.endsWith("0a.jsonl")) ?? "");
 }
 
-test("watch reports a line that another agent appends", async () => {
+test("watch reports a line that Codex appends", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const stop = new AbortController();
@@ -68,13 +68,13 @@ test("watch reports a line that another agent appends", async () => {
   expect(seen.join("")).toContain("0198c0de-0000-7000-8000-00000000000a");
 });
 
-test("the archive keeps deleted sessions of another agent, and existing sessions stay single", async () => {
+test("the archive keeps deleted sessions of Codex, and a session that still exists is listed once", async () => {
   const data = agentData("codex");
   const cache = join(temporaryFolder(), "cache");
   const archiveFolder = join(temporaryFolder(), "archive");
   const before = (await listSessions({ ...(await libraryOf([data], cache)), limit: Infinity })).data;
   await archive({ ...(await libraryOf([data], cache, "all")), archiveFolder });
-  // The lines are made again when they are needed. Until then, only the archive contains the lines.
+  // The sessions are translated again when they are needed. Until then, only the archive contains their lines.
   rmSync(cache, { recursive: true, force: true });
   const again = await withArchive({ ...(await libraryOf([data], cache)), archiveFolder });
   expect((await listSessions({ ...again, limit: Infinity })).data.map(({ id }) => id)).toEqual(
@@ -110,7 +110,7 @@ test("the archive keeps the sessions of an agent whose folder was deleted", asyn
   );
 });
 
-test("usage blocks, search and the index include every agent, and `sources` selects agents", async () => {
+test("search, the index and the five-hour blocks include every agent, and `sources` selects agents", async () => {
   const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
   const config = await libraryOf(agents);
   const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
@@ -146,7 +146,7 @@ test("a list uses the time in a session's last line, even if the line is very lo
   expect(data.map((session) => session.id)).toEqual([id(2)]);
 });
 
-test("a session with future times is listed first, counted once and hides no other session", async () => {
+test("a session with future times is listed first, and its calls count once", async () => {
   const data = agentData("codex");
   const path = rolloutIn(data.folder);
   const whole = await getUsage({ ...(await libraryOf([data])), timeZone: "UTC" });
@@ -281,7 +281,7 @@ test("a file of the wrong agent is reported as damage, and comes last in every l
   ]);
 });
 
-test("a sum of many calls is priced as short calls in usage reports and on exported pages", async () => {
+test("if an agent reports only a sum of calls, reports and exported pages do not use the higher price for long calls", async () => {
   const root = temporaryFolder();
   const folder = join(root, "session-state", "c0000000-0000-4000-8000-00000000000f");
   mkdirSync(folder, { recursive: true });
@@ -299,7 +299,8 @@ test("a sum of many calls is priced as short calls in usage reports and on expor
     cacheFolder: join(root, "cache"),
     lines: "as-needed",
   });
-  // Short calls cost $3 and $15 for a million tokens. A call with more than 200,000 tokens costs $6 and $22.50.
+  // A million tokens cost $3 (input) and $15 (output). In a call with more than 200,000 input tokens, they cost $6 and
+  // $22.50.
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals.costUsd).toBeCloseTo(2.7, 6);
   const page = await exportSession(0, "html", config);
   expect(page).toContain("<dt>Cost</dt><dd>$2.70</dd>");
@@ -315,7 +316,7 @@ test("if several agents worked in a folder, it is one project", async () => {
   expect(byProject.filter(({ projectPath }) => projectPath === "/srv/demo")).toHaveLength(1);
 });
 
-test("before a session is converted for Claude Code, missing files in its paths are reported", async () => {
+test("before a session is converted for Claude Code, missing files that its tool calls name are reported", async () => {
   const data = agentData("codex");
   const here = join(temporaryFolder(), "here.ts");
   writeFileSync(here, "");

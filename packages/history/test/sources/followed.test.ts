@@ -1,4 +1,4 @@
-/** Tests following sessions of other agents while they are written. */
+/** Tests following sessions of agents other than Claude Code while the agents write them. */
 import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -78,7 +78,7 @@ test("only the answer that gets its tokens is reported again, and only the title
   expect(await news()).toEqual(["and on"]);
 });
 
-test("an incomplete line of another agent is reported when it is complete, and an unreadable line immediately", async () => {
+test("an incomplete line of Codex is reported when it is complete, and an unreadable line immediately", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const line = `${JSON.stringify(item("user", "in two pieces"))}\n`;
@@ -92,14 +92,14 @@ test("an incomplete line of another agent is reported when it is complete, and a
   expect(await news()).toEqual(["not-json"]);
 });
 
-test("a message is reported once, even if a session's lines end with sums of its turns", async () => {
+test("a new message of Grok is reported once, although the sums of all turns are written after it", async () => {
   const { data, news } = await follow("grok", "01999999-0000-7000-8000-000000000001");
   const chat = fileIn(data, /chat_history\.jsonl$/);
   appendFileSync(chat, `${JSON.stringify({ type: "user", content: [{ type: "text", text: "one more" }] })}\n`);
   expect(await news()).toEqual(["one more"]);
 });
 
-test("if another agent writes a file again, it is reported as rewritten with all its lines", async () => {
+test("if Codex writes a whole file again, the file is reported as rewritten with all its lines", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const meta = { timestamp: "2026-08-20T09:00:00.000Z", type: "session_meta", payload: { cwd: "/srv/demo" } };
   const lines = [meta, item("user", "anew"), item("assistant", "all of it")];

@@ -77,7 +77,7 @@ describe.each(agentNames)("%s", (agent) => {
   });
 });
 
-/** Adds up the reasoning in the lines. It is a part of the output, so reports do not contain it. */
+/** Adds up the reasoning tokens in the translated lines. Reports count them only as output. */
 function reasoningIn(config: LibraryConfig): number {
   const calls = new Map<string, number>();
   for (const { path } of discover(config).files)

@@ -9,7 +9,7 @@ import { happenedAt } from "./happened-at.ts";
 const Count = z.int().nonnegative();
 const AbsolutePath = z.string().startsWith("/", "Expected an absolute path.");
 
-/** Facts that only Claude Code writes, because it runs in a separate process. */
+/** Facts about the Claude Code runtime, about hooks, and about checkpoints and rewinds of files. */
 export const runtimeFacts = {
   /** The runtime has started for a run. `info` has the model, tools, servers and commands that it reported. */
   "runtime.started": z.object({ run_id: Uuid, info: JsonObject }),

@@ -151,7 +151,7 @@ export const stepFacts = {
     ),
     ...happenedAt,
   }),
-  /** An answer to an await. It is stored before the driver acts on it. */
+  /** An answer to an await. The answer is stored before the session's worker acts on it. */
   "await.answered": z.object({
     tool_use_id: z.string(),
     content: Content,

@@ -175,7 +175,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
     });
   }
   rollout.finish();
-  // The title is written last. So the lines before it stay in their places when the thread gets a name.
+  // The title is written after the conversation. So the conversation's lines stay in their places when the thread gets a
+  // name.
   writer.title(stringOf(unit.extra?.["title"]), NAMES);
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "line 1" });
 

@@ -2,7 +2,7 @@
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block } from "../port/transcript-writer.ts";
 
-/** The beginnings of texts that Codex sends with the user role, and no person wrote. */
+/** The beginnings of texts that Codex wrote and sent with the user role. */
 const machineText =
   /^\s*(<(environment_context|user_instructions|permissions instructions|turn_aborted|skill|collaboration_mode|subagent_notification|agent_message_board_notification|user_shell_command|extension_context|goal_context|codex_internal_context|hook_prompt|recommended_plugins)\b|# AGENTS\.md)/i;
 

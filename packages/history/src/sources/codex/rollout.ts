@@ -29,7 +29,7 @@ interface Spent {
   readonly tokens: CallTokens;
 }
 
-/** Events that repeat the content of a response item. */
+/** Events without content of their own. They repeat other records, or mark a beginning or an end. */
 const repeats = new Set([
   "user_message",
   "agent_message",

@@ -27,8 +27,8 @@ interface Placed {
 const silent = new Set(["assistant.turn_start", "assistant.turn_end", "tool.execution_start"]);
 
 export function createEvents(sessionId: string, writer: TranscriptWriter, usage: Usage): Events {
-  // Tokens come from the rows of the database. Without rows, they come from the sums at the end of each start of
-  // Copilot. Without sums, they come from OpenTelemetry, or only the output tokens are known.
+  // Tokens come from the rows of the database. Without rows, they come from the sums that Copilot writes when it ends.
+  // Without sums, they come from OpenTelemetry, or only the output tokens are known.
   const unused = usage.rows.length > 0 ? [...usage.rows] : [];
   const legs = createLegs();
   const spans = [...usage.spans];

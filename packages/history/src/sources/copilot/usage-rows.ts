@@ -10,7 +10,7 @@ export interface CallRow {
   readonly model: string;
   readonly tokens: CallTokens;
   readonly at: number | string | null;
-  /** The table and the id of the row, for example `turns/1`. */
+  /** The place of the call: a table and a row, such as `assistant_usage_events/1`, or a file and a line. */
   readonly from: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Reads chats of Cursor's editor in `state.vscdb`. The database also contains credentials, and their keys are never
+ * Reads chats of Cursor's editor in `state.vscdb`. The database also contains rows with credentials, which are never
  * read.
  */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";

@@ -1,4 +1,4 @@
-/** Reads a transcript of Cursor's agent. Its lines have no ids, results, models and times. */
+/** Reads a transcript of Cursor's agent. Its lines have no ids, results or models. Only prompts may have a time. */
 import { closeSync, readSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { arrayOf, isObject, objectOf, stringOf, type Value } from "../../model/value.ts";

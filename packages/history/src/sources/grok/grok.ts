@@ -134,7 +134,7 @@ function writeUsage(call: string, { usage, at, from }: Turn, model: string, writ
     const input = Math.max(0, of("inputTokens") - cacheRead - cacheWrite);
     const ticks = numberOf(objectOf(each)["costUsdTicks"]);
     const tokens = { input, cacheRead, cacheWrite, output: of("outputTokens"), reasoning: of("reasoningTokens") };
-    // Most turns are sums of several calls. Only a turn with one call keeps the id of the call.
+    // Most turns are sums of several calls. Only a turn with one call gets an id that does not begin with `SUM`.
     const id = numberOf(usage["modelCalls"]) === 1 ? call : `${SUM}${call}`;
     writer.usage(`${id}:${name}`, name, tokens, { at, from, ...(ticks !== null && { reportedUsd: ticks / 1e10 }) });
   }

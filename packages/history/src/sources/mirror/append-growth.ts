@@ -7,7 +7,7 @@ const blockBytes = 256 * 1024;
  * Appends new lines of `staged` to `target` and removes `staged`. Returns false if `staged` does not begin with the
  * complete lines of `target`.
  *
- * `target` keeps its inode, so readers that follow the file and the index do not begin again.
+ * `target` keeps its inode, so the index, and readers that follow the file, do not begin again.
  */
 export function appendGrowth(staged: string, target: string): boolean {
   const size = statSync(target, { throwIfNoEntry: false })?.size;

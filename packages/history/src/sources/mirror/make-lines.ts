@@ -57,8 +57,8 @@ export function makeLines({ source, folder }: MirrorPlace, unit: Unit, known: Mi
       const agent = agentTitles[source.name];
       writer.damage(`${aboutDamage}no record of ${agent} in it: is it of another agent, or of a newer version?`);
     }
-    // As in the original, an incomplete line comes last and without a line feed. So the file can still grow when the
-    // agent continues.
+    // As in the agent's file, an incomplete line comes last and without a line feed. So the translated file can still
+    // grow when the agent continues.
     waiting.push(torn.join("\n"));
     flush();
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Keeps the sessions of another agent in Skein's cache folder, as transcripts in Claude Code's format. The lines of a
- * session are created when they are first read, or all at once. Only changed sessions are translated again. The cache
+ * Keeps the sessions of another coding agent in Skein's cache folder, as transcripts in Claude Code's format. The lines of
+ * a session are created when they are first read, or all at once. Only changed sessions are translated again. The cache
  * folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210.
  */
 import { sep } from "node:path";
@@ -64,7 +64,7 @@ export function openMirror(place: MirrorPlace): Mirror {
   let state: MirrorState | undefined;
   /**
    * The state on the disk, or undefined if another process may have changed it. For thousands of sessions the state has
-   * several megabytes, so it is read only when needed. Sums do not need it.
+   * several megabytes, so it is read only when needed. Usage reports do not need it.
    */
   let loaded: MirrorState | undefined;
   const saved = (): MirrorState => (loaded ??= load());
@@ -189,8 +189,8 @@ function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
 const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
 /**
- * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size and the time of the
- * original.
+ * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size of the agent's file and the
+ * time of the session's last activity.
  */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {
   const before = knownFiles.get(unit);

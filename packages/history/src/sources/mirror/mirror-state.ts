@@ -1,6 +1,6 @@
 /**
- * Reads and writes the state of a mirror: what Skein knows about the sessions of one root. The folder of the mirror
- * contains it.
+ * Reads and writes the state of a mirror: what Skein knows about the sessions of one root. The state is a file in the
+ * folder of the mirror.
  */
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -57,15 +57,12 @@ function sessionsIn(
     const stored = storedOf(id);
     const names = entriesIn(stored.messages).map(({ name }) => name);
     const parts = names.map((name) => join(stored.parts, basename(name, ".json")));
+    // opencode may write the last messages and their parts again, and this does not change the time of their folders.
     const last = [...names.slice(-2).map((name) => join(stored.messages, name)), ...parts.slice(-2).flatMap(filesIn)];
     return [{ id, root, path, ...stampOf(path, stored.messages, ...parts, ...last), extra: { form: "files", stored } }];
   });
 }
 
-/**
- * Returns the files of the last parts. opencode may write these files again, and this does not change the time of their
- * folder.
- */
 function filesIn(folder: string): readonly string[] {
   return entriesIn(folder).map(({ name }) => join(folder, name));
 }

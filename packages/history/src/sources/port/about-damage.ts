@@ -1,2 +1,2 @@
-/** The beginning of a sentence about damage. The sentence replaces the damaged text. */
+/** The beginning of each sentence about damage that Skein writes into a translated transcript. */
 export const aboutDamage = "skein: ";

@@ -75,7 +75,7 @@ interface Stamped {
   readonly mtimeMs: number;
 }
 
-/** Returns a text with the sizes and times of plain files, and the newest time. A missing file counts as empty. */
+/** Returns a text that changes when one of these files or folders changes, and the newest time. A path may be missing. */
 export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];
   let newest = 0;
@@ -141,8 +141,8 @@ export function eachLine(
 export interface RecordOptions {
   readonly writer: TranscriptWriter;
   /**
-   * Texts that occur only in lines with tokens. If only usage is wanted, the first line and lines with such a text are
-   * read.
+   * Texts in all lines that are needed to count tokens. If only usage is wanted, only the first line and lines with such
+   * a text are read.
    */
   readonly marks?: readonly string[];
   /** Called after the first line. If it returns true, all lines are read. */

@@ -11,7 +11,7 @@ const tail = Buffer.allocUnsafeSlow(tailBytes);
 const time =
   /"(?:timestamp|time|lastUpdated|sentAt|updated)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
 
-/** Returns the last time in a file of lines or a document, or undefined if the file has no time or does not exist. */
+/** Returns the last time in a `.json` or `.jsonl` file, or undefined if there is none in its last 16 MiB or no file. */
 export function lastTimeIn(path: string): number | undefined {
   if (!/\.jsonl?$/.test(path)) return undefined;
   let fd: number;

@@ -44,7 +44,7 @@ const sums = (...lines: readonly object[]) =>
     output,
   ]);
 
-test("Copilot: the sums at the end of the program include its earlier starts, so the difference counts", () => {
+test("Copilot: the sums that Copilot writes at its end include earlier starts, so the difference counts", () => {
   expect(sums(shutdown(100, 10), shutdown(250, 30))).toEqual([
     [100, 10],
     [150, 20],

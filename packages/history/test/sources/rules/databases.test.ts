@@ -161,7 +161,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     const counts = asNobody(`console.log(JSON.stringify(${JSON.stringify(copies)}.map((path) =>
       readDatabase(path, (db) => db.columns("t").size))))`);
     chmodSync(folder, 0o755);
-    // Only the log contains the table, so the copy without a log has no rows.
+    // Only the log contains the table, so the copy without a log does not have the table.
     expect(counts).toEqual([1, 1, 0]);
   });
 
@@ -244,7 +244,7 @@ test("a locked database is reported as a problem until it is unlocked", async ()
   expect((await listSessions(free.config)).data).not.toEqual([]);
 });
 
-test("if a file is not a database, the error contains its path, and the file stays unchanged", () => {
+test("reading a file that is not a database, or a missing file, throws and creates no file", () => {
   const path = join(temporaryFolder(), "agent.db");
   writeFileSync(path, "x");
   expect(() => rowsIn(path)).toThrow();

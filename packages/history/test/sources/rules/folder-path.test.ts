@@ -18,7 +18,7 @@ test.each([
   expect(folderPath(path)).toBe(expected);
 });
 
-test("if agents spell a Windows folder differently, it is one project, with and without lines", async () => {
+test("if agents spell a Windows folder differently, it is one project, before and after translation", async () => {
   const spellings = ["c:\\work\\demo\\", "C:/work/demo", "C:\\work\\demo"];
   const at = "2026-08-22T10:00:00.000Z";
   const used = { total_token_usage: { output_tokens: 5 }, last_token_usage: { output_tokens: 5 } };

@@ -112,7 +112,7 @@ export interface Call {
   readonly usd: number | null;
 }
 
-/** Returns each model call with tokens once. Also checks that counting without lines gives this result. */
+/** Returns each model call with tokens once. Also checks that `readUsage` counts the same without translating. */
 export function callsIn(name: SourceName, reads: readonly Read[]): readonly Call[] {
   const calls = new Map<string, Call>();
   for (const { lines, unit } of reads) {

@@ -86,7 +86,7 @@ test("opencode: a failed call, an error, a revert and a row that is not JSON are
   expect(read.damage).toEqual(["a row that is not a JSON object: half a r"]);
 });
 
-test("opencode: a session in the databases of both versions is read from the newer version and listed once", () => {
+test("opencode: a session in the tables of both versions is read from the newer version and listed once", () => {
   const row = (id: string, value: string) =>
     `INSERT INTO session_v2 VALUES ('${id}', NULL, '/srv/demo', ${text(value)}, '2.0', 'build', 5);`;
   const folder = folderWith({

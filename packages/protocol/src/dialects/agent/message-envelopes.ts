@@ -13,8 +13,8 @@ interface Sent {
 }
 
 /**
- * Turns the model's messages into envelopes. Sends draft pieces at once. When the fact of a message arrives, sends only the text that was
- * not sent as a draft.
+ * Turns the model's messages into envelopes. Sends draft pieces immediately. When the event with the complete message arrives,
+ * sends only the text that was not sent as a draft.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
@@ -29,7 +29,7 @@ export function createMessageEnvelopes() {
 
   return {
     stream({ session_id: agent, message_id: message, event }: DraftPiece): readonly Envelope[] {
-      // A draft piece is ignored if it arrives after the fact of its message.
+      // A draft piece is ignored if it arrives after the event with its complete message.
       if (settled.has(message)) return [];
       const index = Number(event["index"] ?? 0);
       const about = { agent, message, id: `${message}:${index}` };
@@ -51,8 +51,8 @@ export function createMessageEnvelopes() {
     },
 
     /**
-     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent, sends the text of
-     * the fact.
+     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent, sends
+     * the text of the event.
      */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
       if (open?.id !== message) {

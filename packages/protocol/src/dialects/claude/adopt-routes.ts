@@ -11,7 +11,7 @@ const NAMES =
 export const ClaudeFile = z.strictObject({
   path: z.string().regex(NAMES, "Expected the path of a transcript, as in the export of a session."),
   content: z.string(),
-  /** Copies of files may contain any bytes, so they need base64. */
+  /** Files in `file-history` may contain any bytes, so they need base64. */
   encoding: z.enum(["utf8", "base64"]).default("utf8"),
 });
 export type ClaudeFile = z.infer<typeof ClaudeFile>;

@@ -240,7 +240,7 @@ export const DependencyStatus = z.object({
 export const HealthResponse = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string().nullish(),
-  /** Dependencies by name. Callers without a key see only failing dependencies. */
+  /** Dependencies by name. Callers without an API key see only failing dependencies. */
   dependencies: z.record(z.string(), DependencyStatus),
 });
 export type HealthResponse = z.infer<typeof HealthResponse>;

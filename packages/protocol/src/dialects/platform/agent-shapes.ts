@@ -34,11 +34,12 @@ export const AgentInput = z
   .omit({ tool_schemas: true });
 export type AgentInput = z.output<typeof AgentInput>;
 
-/**
- * The fields that a patch may change. They have no defaults, because a default would overwrite a field that the patch leaves out.
- */
 const { shape } = NewAgentConfig;
 
+/**
+ * Fields of the configuration that a patch may change. They have no defaults, because a default would overwrite a field that
+ * the patch leaves out.
+ */
 const changeable = {
   description: shape.description.unwrap(),
   system_prompt: shape.system_prompt.unwrap(),

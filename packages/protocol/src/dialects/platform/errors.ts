@@ -8,7 +8,7 @@ const HttpErrorCode = z.enum([
   "malformed",
   /** The complete request did not arrive in time. */
   "request_timeout",
-  /** No key, or an unknown key. */
+  /** The request has no API key, or an unknown API key. */
   "unauthorized",
   /** The key lacks the scope for the request, or the request's host or origin is not allowed. */
   "forbidden",

@@ -8,7 +8,7 @@ export const Health = z.object({
    * the status is 503.
    */
   failing: z.array(z.string()),
-  /** Only callers with a key see this list. */
+  /** Only callers with an API key see this list. */
   dependencies: z
     .array(z.object({ name: z.string(), status: z.enum(["ok", "failed"]), latency_ms: z.number(), detail: z.string() }))
     .optional(),

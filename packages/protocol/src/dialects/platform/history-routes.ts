@@ -19,8 +19,8 @@ import { ApiSession } from "./session-shapes.ts";
 const inHistory = z.object({ session_id: z.string().regex(/^[0-9A-Za-z_-]{1,100}$/, "Expected the id of a session.") });
 
 /**
- * Routes for the sessions of Claude Code and other agents on this machine. The operator chooses the folders and the keys that may read the
- * folders.
+ * Routes for the sessions of Claude Code and other coding agents on this machine. The operator chooses the folders, and the
+ * API keys that may read them.
  */
 export const historyRoutes = {
   listHistorySessions: {
@@ -36,7 +36,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/sessions/{session_id}",
     scope: "read",
-    summary: "Get a session of Claude Code with its branches",
+    summary: "Get a session of a coding agent with its branches",
     params: inHistory,
     query: OfAgent,
     status: 200,
@@ -108,7 +108,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/sessions/{session_id}/export",
     scope: "read",
-    summary: "Export a session of Claude Code as a page, Markdown or JSON",
+    summary: "Export a session of a coding agent as a page, Markdown or JSON",
     params: inHistory,
     query: OfAgent.extend({ format: z.enum(["html", "markdown", "json"]).default("html") }),
     status: 200,
@@ -118,7 +118,7 @@ export const historyRoutes = {
     method: "POST",
     path: "/v1/history/sessions/{session_id}/adopt",
     scope: "admin",
-    summary: "Adopt a session of Claude Code. The new session has the same content and id",
+    summary: "Adopt a session of a coding agent. The new session has the same content and id",
     params: inHistory,
     query: OfAgent,
     status: 201,
@@ -128,7 +128,7 @@ export const historyRoutes = {
     method: "GET",
     path: "/v1/history/events",
     scope: "read",
-    summary: "Stream the changes of sessions of Claude Code",
+    summary: "Stream the changes of the coding agents' sessions",
     status: 200,
     produces: ["text/event-stream"],
     stream: HistoryFrame,

@@ -24,7 +24,7 @@ const HistorySessionUsage = HistoryUsage.extend({
 });
 export type HistorySessionUsage = z.infer<typeof HistorySessionUsage>;
 
-/** A session in the files of another agent, such as Claude Code. Skein only reads these files. */
+/** A session in the files of a coding agent, such as Claude Code. Skein only reads these files. */
 export const HistorySession = z.object({
   id: z.string(),
   /** The agent, such as `claude-code`, `codex` or `opencode`. */
@@ -64,7 +64,7 @@ export const HistoryQuery = z.strictObject({
   to: Instant.optional(),
 });
 
-/** A page of the agents' sessions, most recently active first. */
+/** A page of the agents' sessions, in the order of the query's `sort`. */
 export const HistoryPage = z.object({
   data: z.array(HistorySession),
   next_cursor: z.string().nullable(),
@@ -120,8 +120,8 @@ export const HistoryMessage = z.object({
 export type HistoryMessage = z.infer<typeof HistoryMessage>;
 
 /**
- * The agent of a session. Sessions of two agents may have the same id; without `source`, the one that was active last is
- * meant.
+ * The agent of a session. Sessions of two agents may have the same id. Without `source`, the request is for the session that
+ * was active last.
  */
 export const OfAgent = z.strictObject({ source: Source.optional() });
 
@@ -173,7 +173,7 @@ const HistoryMatch = z.object({
   kind: z.enum(["prompt", "text", "thinking", "tool_use", "tool_result", "other"]),
   tool_name: z.string().nullable(),
   agent_id: z.string().nullable(),
-  /** The line with the match. `context` has the lines around it. */
+  /** The matching text. `context` has the line with this text, and the lines around the line. */
   match: z.string(),
   context: z.array(z.string()),
   created_at: Instant,
@@ -232,7 +232,7 @@ export const HistoryFile = z.object({
   ),
 });
 
-/** A frame of the stream about changed sessions of Claude Code. */
+/** A frame of the stream about changed sessions of coding agents. */
 export const HistoryFrame = z.discriminatedUnion("event", [
   z.object({ event: z.literal("stream.opened"), data: z.object({}) }),
   z.object({

@@ -26,7 +26,7 @@ export const Me = z.object({
      * `reason` says why this server does not run SQL statements. If `history` is false, the tables of coding agents are empty for this key.
      */
     sql: z.object({ available: z.boolean(), reason: z.string().nullable(), history: z.boolean() }),
-    /** `reason` says why this key cannot read the sessions of Claude Code on this server. */
+    /** `reason` says why this key cannot read the sessions of coding agents on this server. */
     history: z.object({
       available: z.boolean(),
       reason: z.string().nullable(),

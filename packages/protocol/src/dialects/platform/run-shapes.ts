@@ -127,7 +127,7 @@ export const UsageQuery = z.strictObject({
       /^(?:day|model|agent|session|project|key)(?:,(?:day|model|agent|session|project|key))?$/,
       "Expected day, model, agent, session, project or key, or two of them separated by a comma.",
     )
-    .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different keys.")
+    .refine((keys) => new Set(keys.split(",")).size === keys.split(",").length, "Expected two different groups.")
     .default("day"),
   from: Instant.optional(),
   to: Instant.optional(),
@@ -139,8 +139,8 @@ export const UsageQuery = z.strictObject({
 
 export const UsageRow = z.object({
   /**
-   * The value of the first group, such as a day, a model's name, an id or a folder. A key is the key that opened the session. Empty if
-   * the session has no such value.
+   * The value of the first group, such as a day, a model's name, an id or a folder. For the group `key`, this is the name of
+   * the API key that opened the session. Empty if the session has no such value.
    */
   key: z.string(),
   /** The value of the second group. */

@@ -41,7 +41,7 @@ export const ApiSession = z.object({
   /** The session that called this subagent, and its tool call. Null if this session is not a subagent's session. */
   subagent_of_session_id: Uuid.nullable(),
   subagent_of_tool_use_id: z.string().nullable(),
-  /** The name of the key that opened the session. Null if no key was used. */
+  /** The name of the API key that opened the session. Null if no key was used. */
   opened_by: z.string().nullable(),
   total_runs: Count,
   /** The start of the last run. Null if the session has no run. */

@@ -3,7 +3,7 @@ import { type Route, inSession } from "./route.ts";
 import { PageQuery, pageOf } from "./page.ts";
 import { ApiParkedSession, ApiWorker, Placement } from "./worker-shapes.ts";
 
-/** The workers, and the sessions that no worker can drive. */
+/** Routes for the workers, for the workers that suit a session, and for parked sessions. */
 export const workerRoutes = {
   listWorkers: {
     method: "GET",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 
-/** A process that drives sessions, with its runtimes, agents, tools, skills and model. */
+/** A process that works on sessions, with its runtimes, agents, tools, skills and model. */
 export const ApiWorker = z.object({
   id: z.string(),
   runtimes: z.array(z.string()),
@@ -12,12 +12,13 @@ export const ApiWorker = z.object({
 });
 
 /**
- * Tells which worker drives a session, and which workers can drive it. A session waits until a worker has everything that its agent needs.
+ * Says which worker works on a session, and which workers can work on it. A session waits until a worker has everything that
+ * the session's agent needs.
  */
 export const Placement = z.object({
   session_id: Uuid,
   waiting: z.boolean(),
-  /** The worker that drives the session now. Null if no run is in progress. */
+  /** The worker that works on the session now. Null if no run is in progress. */
   worker: z.string().nullable(),
   /** The workers that have everything that the session needs. */
   workers: z.array(z.string()),

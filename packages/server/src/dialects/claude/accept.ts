@@ -47,7 +47,10 @@ export async function acceptQuery(
   return acceptResume(call, existing, body, { raw, byDefault });
 }
 
-/** Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers it in the same run. */
+/**
+ * Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers the question
+ * and the same run continues. With `when_running` set to `queue` or `replace`, the prompt answers no question.
+ */
 export async function acceptResume(
   call: Caller,
   sessionId: string,

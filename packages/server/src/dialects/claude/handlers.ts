@@ -190,7 +190,7 @@ async function health(call: RequestContext) {
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   if (status === "unhealthy") call.reply.code(503);
   if (call.principal.scopes.length > 0) return { status, version, dependencies };
-  // The answer names the failing parts. It hides the reasons, because everybody may read it.
+  // Everybody may read this answer. So it contains only the names of a failing store or Redis, without reasons.
   const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
   return {
     status,

@@ -8,7 +8,7 @@ const firstTry = 16 * 1024;
 /** One buffer for all files, because hundreds of files are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(firstTry);
 
-/** Finds the newest time in the last lines of a file. So a list can be ordered without reading whole files. */
+/** Finds the time of the last message that has a time. So a list can be ordered without reading whole files. */
 export function lastMessageTime(file: DataFile): number | undefined {
   if (file.size === 0) return undefined;
   let fd: number;
@@ -25,7 +25,7 @@ export function lastMessageTime(file: DataFile): number | undefined {
       const count = readSync(fd, tail, 0, length, start);
       const found = newestTime(tail.subarray(0, count), start > 0);
       if (found !== undefined) return found;
-      // The last 16 MiB have no time.
+      // The last 64 MiB have no time.
       if (start === 0 || bytes > 16 * 1024 * 1024) return undefined;
     }
   } finally {

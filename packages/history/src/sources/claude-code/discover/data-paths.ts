@@ -1,4 +1,4 @@
-/** Where Claude Code keeps its data. Only this file and config.ts read environment variables. */
+/** Where Claude Code keeps its data. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { LibraryConfig } from "../../../config.ts";
@@ -40,6 +40,6 @@ export function usualDataPaths(environment: Environment, homes: readonly string[
 
 export interface DataPath {
   readonly path: string;
-  /** Whether it is an error if the directory does not exist. */
+  /** False for a folder that few installations have. A missing folder is an error only if the caller set `dataPath`. */
   readonly expected: boolean;
 }

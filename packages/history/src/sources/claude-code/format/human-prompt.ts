@@ -1,6 +1,6 @@
 /**
- * Tells the text that a person typed from other user lines of Claude Code: results, reminders, notifications, output of
- * local commands, summaries, prompts for subagents.
+ * Distinguishes text that a person typed from other user lines of Claude Code: results, reminders, notifications, output
+ * of local commands, summaries, prompts for subagents.
  */
 type Value = Readonly<Record<string, unknown>>;
 
@@ -40,7 +40,7 @@ export const machineTags: readonly string[] = [
 const wrapper = new RegExp(`^\\s*<(${machineTags.join("|")})(?:\\s[^>]*)?>`);
 const machineText = /^\s*(\[Request interrupted by user[^\]]*\]\s*$|Caveat: )/;
 
-/** Removes these tags with their content. Returns undefined if no text is left. */
+/** Removes machine tags and their content from the beginning. Returns undefined if no typed text is left. */
 function withoutWrappers(text: string): string | undefined {
   let rest = text;
   for (;;) {

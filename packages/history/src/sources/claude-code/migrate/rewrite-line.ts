@@ -165,7 +165,7 @@ function noteToken(walk: Walk, start: number, end: number): void {
   } else walk.found.push({ start, end, text: Buffer.from(JSON.stringify(mapped.path)) });
 }
 
-/** Returns false if the line cannot contain a path, because the longest folder name of the path is not in the line. */
+/** Returns false if the line contains none of the paths. It is enough to search for the longest word of each path. */
 function mayMention(line: Buffer, mappings: readonly PathMapping[]): boolean {
   return mappings.some(({ from }) => {
     const longest = from.split(/[^A-Za-z0-9]+/).reduce((a, b) => (b.length > a.length ? b : a), "");

@@ -170,7 +170,7 @@ export function planKeyEdit(root: string, edit: Omit<KeyEdit, "path">): KeyEdit 
   return { path, ...edit };
 }
 
-/** Renames or copies a project's key. All other bytes of the file stay the same. */
+/** Renames or copies the key of a project in the settings. All other bytes of the file stay the same. */
 export function applyKeyEdit({ path, from, to, mode }: KeyEdit): void {
   if (!exists(path)) return;
   const places = projectPlaces(readFileSync(path));

@@ -88,7 +88,7 @@ function other(text: string): LineText {
 
 const noText: ReadonlySet<string> = new Set(["signature", "data", "uuid", "parentUuid", "id", "type", "media_type"]);
 
-/** Returns all strings of a value. Each string is on a separate line, after its key. */
+/** Returns the searchable values of an object or a list. Each value is on a separate line, after its key. */
 function stringsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (depth > 8) return "";

@@ -12,7 +12,7 @@ const rare =
   "worktree kaleidoscope juniper obelisk marzipan quasar thimble zeppelin harbinger labyrinth porcupine saxophone tangerine umbrella vortex walrus xylophone yonder albatross bandicoot".split(
     " ",
   );
-/** Words in other writing systems. Few sessions contain them, as in real data. */
+/** Words in other languages, most of them in other writing systems. Few sessions contain them, as in real data. */
 const scripts: readonly (readonly string[])[] = [
   "関数 検索 テスト エラー 日本語 修正 ファイル 確認 してください 実装 設定 動作".split(" "),
   "функция поиск тест ошибка файл проверка исправить настройка сервер запрос".split(" "),
@@ -21,7 +21,7 @@ const scripts: readonly (readonly string[])[] = [
   "función búsqueda prueba edición año configuración petición débil".split(" "),
 ];
 
-/** Returns rare words for a session. One of ten sessions also gets words in another writing system. */
+/** Returns rare words for a session. One of ten sessions also gets words in one or two other languages. */
 export function topics(random: Random): readonly string[] {
   const own = [random.pick(rare), random.pick(rare)];
   return random.integer(10) === 0 ? [...own, ...random.pick(scripts), ...random.pick(scripts)] : own;

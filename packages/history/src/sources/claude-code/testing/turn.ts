@@ -107,8 +107,8 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
 }
 
 /**
- * Writes a tool result twice, as Claude Code does. The first copy is for the model. The second, in Claude Code's
- * format, contains the whole file after an edit.
+ * Writes a tool result twice, as Claude Code does. The first copy is for the model. The second copy has Claude Code's
+ * format. For an edit, it contains the whole file.
  */
 function writeResult(random: Random, session: SessionWriter, toolId: string, tool: string): void {
   const own = (): Random => createRandom(7);

@@ -103,7 +103,7 @@ function beginnings(nodes: readonly Node[]): readonly (readonly Node[])[] {
     if (group) group.push(node);
     else groups.set(key, [node]);
   }
-  // In files whose prompts never have a parent, several prompts without a parent are not branches.
+  // If no prompt in a file has a parent, three or more prompts without a parent are not branches.
   const areLinked = nodes.some((node) => node.parent !== undefined && isPrompt(node.message));
   return [...groups.values()].map(promptWays).filter((ways) => ways.length === 2 || (ways.length > 2 && areLinked));
 }
@@ -135,7 +135,7 @@ function promptWays(starts: readonly Node[]): readonly Node[] {
   return ways;
 }
 
-/** Returns true if the model answered after this node. A tool result or a hook has no answer after it. */
+/** Returns true if the model answered after this node. There is no answer after a parallel tool result or a hook. */
 function wentOn(start: Node): boolean {
   const open = [start];
   for (let steps = 0; steps < 200; steps += 1) {
