@@ -2,10 +2,11 @@ import { z } from "zod";
 import { Uuid } from "./ids.ts";
 
 /**
- * The unfinished text of the current step. A draft has no sequence and is never stored. A later event of the log has the same
- * text.
+ * The unfinished text of the current step. A draft has no sequence and is never stored. A later event of the log has
+ * the same text.
  *
- * `offset` is the number of earlier characters of the same kind in this attempt. So a reader knows how much text it missed.
+ * `offset` is the number of earlier characters of the same kind in this attempt. So a reader knows how much text it
+ * missed.
  */
 const draft = z.object({
   session_id: Uuid,

@@ -25,7 +25,7 @@ export const ModelSettings = z.strictObject({
     .url({ protocol: /^https?$/, error: "Expected an http or https address." })
     .max(2000)
     .optional(),
-  /** The name of the environment variable that contains the key. Only this name is stored. */
+  /** The name of the environment variable that contains the provider's key. Only this name is stored. */
   key_env: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")

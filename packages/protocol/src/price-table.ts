@@ -32,8 +32,8 @@ export interface ModelPrice {
 const dollars = (amount: number): number => Math.round(amount * 1_000_000);
 
 /**
- * Returns prices in the form of the table. A cache write for five minutes costs 1.25 times the input price, if no other price
- * is given. A cache write for an hour always costs twice the input price.
+ * Returns prices in the form of the table. A cache write for five minutes costs 1.25 times the input price, if no other
+ * price is given. A cache write for an hour always costs twice the input price.
  */
 const rates = (input: number, output: number, cacheRead: number, cacheWrite5m = input * 1.25): TokenPrices => ({
   input: dollars(input),
@@ -91,15 +91,16 @@ export const PRICES: readonly ModelPrice[] = [
 ];
 
 /**
- * Returns list prices for models of other makers than Anthropic. In November 2026, two public sources had these prices, and
- * one source was the maker's list or quoted it. For `gpt-5-1-codex-max`, and for cached input of the other `gpt-5-1` Codex
- * models and of `gemini-3-pro`, only one source had the price. Earlier prices have the day of the change.
+ * Returns list prices for models of other makers than Anthropic. In November 2026, two public sources had these prices,
+ * and one source was the maker's list or quoted it. For `gpt-5-1-codex-max`, and for cached input of the other
+ * `gpt-5-1` Codex models and of `gemini-3-pro`, only one source had the price. Earlier prices have the day of the
+ * change.
  *
- * A model is left out, and has no price, if the sources disagree or if its price changed on an unknown day. There are three
- * exceptions. For cached input of `grok-4-5`, some tables have $0.50, the price of later models, but xAI's list has $0.30. For
- * `o4-mini`, some tables have half of the list price, which is the price of slower requests. Until an unknown day in 2025,
- * cached input of the Gemini 2.5 models cost 2.5 times as much. Today's price is used, because Gemini CLI keeps its sessions
- * for only 30 days.
+ * A model is left out, and has no price, if the sources disagree or if its price changed on an unknown day. There are
+ * three exceptions. For cached input of `grok-4-5`, some tables have $0.50, the price of later models, but xAI's list
+ * has $0.30. For `o4-mini`, some tables have half of the list price, which is the price of slower requests. Until an
+ * unknown day in 2025, cached input of the Gemini 2.5 models cost 2.5 times as much. Today's price is used, because
+ * Gemini CLI keeps its sessions for only 30 days.
  *
  * From 2027 on, `gemini-3-8-flash` will cost twice as much.
  */
@@ -112,8 +113,8 @@ function otherModels(): readonly ModelPrice[] {
     long_context: { above, prices },
   });
   /**
-   * Returns prices of OpenAI's models since GPT-5.6. Cached input costs a tenth of input, if no other price is given. In a
-   * long request, input costs twice as much and output 1.5 times as much.
+   * Returns prices of OpenAI's models since GPT-5.6. Cached input costs a tenth of input, if no other price is given.
+   * In a long request, input costs twice as much and output 1.5 times as much.
    */
   const openai = (input: number, output: number, cacheRead = input / 10): Omit<ModelPrice, "family"> =>
     long(272_000, rates(input, output, cacheRead), rates(input * 2, output * 1.5, cacheRead * 2));

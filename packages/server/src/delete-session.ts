@@ -4,8 +4,8 @@ import type { Caller } from "./request-context.ts";
 import { forgetDeliveries } from "./webhooks/webhook-deliveries.ts";
 
 /**
- * Deletes a session, and its data outside the log: stored responses, notices to webhooks, Claude Code's files and the working
- * folder.
+ * Deletes a session, and its data outside the log: stored responses, notices to webhooks, Claude Code's files and the
+ * working folder.
  */
 export async function deleteSession(
   { shared: { deps }, sessions, principal }: Caller,

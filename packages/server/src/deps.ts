@@ -150,7 +150,7 @@ export interface ServerDeps {
   readonly forgetSession?:
     | ((session: { readonly tenant: string; readonly sessionId: string }) => Promise<void>)
     | undefined;
-  /** The operator's rules for a key. Without them, a key may use everything that this server has. */
+  /** The operator's rules for an API key. Without rules, a key may use everything that this server has. */
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
   /** Tells whether the operator has rules for keys of this name. Without this function, no key has rules. */
   readonly hasKeyRules?: ((name: string) => boolean) | undefined;

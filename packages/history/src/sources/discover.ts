@@ -1,6 +1,6 @@
 /**
- * Finds the transcripts of every source. Claude Code's transcripts are read in place. Sessions of other coding agents are
- * translated into transcripts in a mirror.
+ * Finds the transcripts of every source. Claude Code's transcripts are read in place. Sessions of other coding agents
+ * are translated into transcripts in a mirror.
  */
 import { realpathSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";

@@ -23,8 +23,8 @@ export interface SourceOptions extends LibraryConfig {
   /** The environment and home directories to search. Default: those of this machine. */
   readonly places?: Places;
   /**
-   * Default: `all`, which translates every session before this call returns. `as-needed` translates only sessions that a
-   * function reads. Lists and usage usually need no translation.
+   * Default: `all`, which translates every session before this call returns. `as-needed` translates only sessions that
+   * a function reads. Lists and usage usually need no translation.
    */
   readonly lines?: "all" | "as-needed";
   /** Called with the progress of translating new and changed sessions. */

@@ -25,7 +25,7 @@ import {
 import type { SourceName } from "../sources/port/source.ts";
 import type { SessionUsage, UsageReport } from "./usage-report.ts";
 
-/** Loads the code for other agents only if this machine has data of them. */
+/** Loads the code for agents other than Claude Code, which is needed only if this machine has data of such agents. */
 const agents = async () => await import("./count-agents.ts");
 
 /** Computes the report of `getUsage`. */

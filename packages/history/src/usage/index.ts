@@ -1,6 +1,6 @@
 /**
- * Exports tokens and cost as `@skein/history/usage`, also of other agents and of the archive. It loads nothing else, so
- * commands that use it start fast.
+ * `@skein/history/usage`: tokens and cost of the sessions of all coding agents, and of archived sessions. Loads nothing
+ * else, so that commands that use this module start fast.
  */
 export {
   isDataNotFoundError,

@@ -15,9 +15,9 @@ interface Line {
 }
 
 /**
- * Remembers the last lines of a followed file. If an agent other than Claude Code changes the last lines of a session, the
- * translation of the session is a new file. For example, an answer gets its tokens. Comparing the last lines finds the
- * changed lines, and only these are reported again.
+ * Remembers the last lines of a followed file. If an agent other than Claude Code changes the last lines of a session,
+ * the translation of the session is a new file. For example, an answer gets its tokens. Comparing the last lines finds
+ * the changed lines, and only these are reported again.
  */
 export interface LastLines {
   /**

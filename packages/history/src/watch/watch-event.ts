@@ -10,8 +10,8 @@ interface OfFile {
 }
 
 /**
- * A change of a transcript. Only complete lines are reported, in their order. If an agent other than Claude Code changes
- * one of the last lines of a session, the line is reported again with its `uuid`.
+ * A change of a transcript. Only complete lines are reported, in their order. If an agent other than Claude Code
+ * changes one of the last lines of a session, the line is reported again with its `uuid`.
  */
 export type WatchEvent =
   | (OfFile & { readonly type: "session" | "rewritten" | "removed" })

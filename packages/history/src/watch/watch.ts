@@ -8,7 +8,9 @@ import type { WatchEvent } from "./watch-event.ts";
 
 export interface WatchOptions extends LibraryConfig {
   readonly signal?: AbortSignal;
-  /** Reads new data of other agents before each check. It is needed with a configuration from `withSources`. */
+  /**
+   * Reads new data of agents other than Claude Code before each check. Needed for a configuration from `withSources`.
+   */
   readonly refresh?: () => Promise<LibraryConfig>;
 }
 

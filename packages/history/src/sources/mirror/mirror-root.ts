@@ -1,7 +1,7 @@
 /**
- * Keeps the sessions of another coding agent in Skein's cache folder, as transcripts in Claude Code's format. The lines of
- * a session are created when they are first read, or all at once. Only changed sessions are translated again. The cache
- * folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210.
+ * Keeps the sessions of another coding agent in Skein's cache folder, as transcripts in Claude Code's format. The lines
+ * of a session are created when they are first read, or all at once. Only changed sessions are translated again. The
+ * cache folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210.
  */
 import { sep } from "node:path";
 import { withLock } from "../../disk/lock.ts";
@@ -189,8 +189,8 @@ function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
 const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
 /**
- * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size of the agent's file and the
- * time of the session's last activity.
+ * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size of the agent's file and
+ * the time of the session's last activity.
  */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {
   const before = knownFiles.get(unit);

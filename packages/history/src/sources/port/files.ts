@@ -75,7 +75,9 @@ interface Stamped {
   readonly mtimeMs: number;
 }
 
-/** Returns a text that changes when one of these files or folders changes, and the newest time. A path may be missing. */
+/**
+ * Returns a text that changes when one of these files or folders changes, and the newest time. A path may be missing.
+ */
 export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];
   let newest = 0;
@@ -141,8 +143,8 @@ export function eachLine(
 export interface RecordOptions {
   readonly writer: TranscriptWriter;
   /**
-   * Texts in all lines that are needed to count tokens. If only usage is wanted, only the first line and lines with such
-   * a text are read.
+   * Texts in all lines that are needed to count tokens. If only usage is wanted, only the first line and lines with
+   * such a text are read.
    */
   readonly marks?: readonly string[];
   /** Called after the first line. If it returns true, all lines are read. */

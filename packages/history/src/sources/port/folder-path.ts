@@ -1,6 +1,6 @@
 /**
- * Returns the path of a folder in one spelling, so that a folder is one project for all agents. The path has no slash at
- * its end. On Windows it has backslashes and a capital drive letter.
+ * Returns the path of a folder in one spelling, so that a folder is one project for all agents. The path has no slash
+ * at its end. On Windows it has backslashes and a capital drive letter.
  */
 export function folderPath(path: string): string {
   const isWindows = /^[A-Za-z]:(?:[\\/]|$)/.test(path);

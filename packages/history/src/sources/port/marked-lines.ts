@@ -27,8 +27,8 @@ interface MarkedOptions {
 type OnMarked = (bytes: Buffer, offset: number) => void;
 
 /**
- * Calls `onLine` for the first line of a file, and for each line with one of the texts, in upper or lower case. The bytes
- * are valid only during the call.
+ * Calls `onLine` for the first line of a file, and for each line with one of the texts, in upper or lower case. The
+ * bytes are valid only during the call.
  */
 export function eachMarkedLine(path: string, { marks: texts, needsAll }: MarkedOptions, onLine: OnMarked): void {
   const marks = prepare(texts);

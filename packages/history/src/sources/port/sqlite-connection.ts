@@ -1,7 +1,7 @@
 /**
- * Opens a database of another agent without writing files beside it. Even for a reader, SQLite creates the files of a
- * write-ahead log (`-wal`, `-shm`) and does not remove them. If such files belong to another user, the agent cannot
- * start.
+ * Opens a database of a coding agent without writing files beside the database. Even for a reader, SQLite creates the
+ * files of a write-ahead log (`-wal`, `-shm`) and does not remove them. If such files belong to another user, the agent
+ * cannot start.
  */
 import {
   chmodSync,

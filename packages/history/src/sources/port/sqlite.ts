@@ -1,4 +1,4 @@
-/** Reads the databases of other agents in a short transaction. Neither writes to the database nor blocks the agent. */
+/** Reads databases of coding agents in short transactions. Neither writes to a database nor blocks its agent. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { connect, type Connection } from "./sqlite-connection.ts";
 

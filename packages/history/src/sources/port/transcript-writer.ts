@@ -1,4 +1,4 @@
-/** Writes one session of another agent as lines in Claude Code's format. */
+/** Writes one session of an agent other than Claude Code as lines in Claude Code's format. */
 import { createHash } from "node:crypto";
 import { aboutDamage } from "./about-damage.ts";
 import { folderPath } from "./folder-path.ts";

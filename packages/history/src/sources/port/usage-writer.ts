@@ -1,4 +1,4 @@
-/** Counts the model calls of a session without creating its lines. Reading the lines would give the same result. */
+/** Counts the model calls of a session without translating it. Reading the translated lines gives the same result. */
 import { createByteSearch, type ByteSearch } from "../../scan/byte-search.ts";
 import { addCall, column, newCall } from "../../usage/usage-table.ts";
 import { usageFacet, type FileUsage } from "../claude-code/usage/file-usage.ts";

@@ -1,6 +1,6 @@
 /**
- * Tests how databases of other agents are opened: nothing is written, no process waits, and all rows of the log are
- * read.
+ * Tests how databases of coding agents are opened: nothing is written, no process waits, and all rows in the
+ * write-ahead log are read.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";

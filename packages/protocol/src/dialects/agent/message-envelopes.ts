@@ -13,8 +13,8 @@ interface Sent {
 }
 
 /**
- * Turns the model's messages into envelopes. Sends draft pieces immediately. When the event with the complete message arrives,
- * sends only the text that was not sent as a draft.
+ * Turns the model's messages into envelopes. Sends draft pieces immediately. When the event with the complete message
+ * arrives, sends only the text that was not sent as a draft.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
@@ -51,8 +51,8 @@ export function createMessageEnvelopes() {
     },
 
     /**
-     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent, sends
-     * the text of the event.
+     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent,
+     * sends the text of the event.
      */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
       if (open?.id !== message) {

@@ -37,8 +37,8 @@ export type AgentInput = z.output<typeof AgentInput>;
 const { shape } = NewAgentConfig;
 
 /**
- * Fields of the configuration that a patch may change. They have no defaults, because a default would overwrite a field that
- * the patch leaves out.
+ * Fields of the configuration that a patch may change. They have no defaults, because a default would overwrite a field
+ * that the patch leaves out.
  */
 const changeable = {
   description: shape.description.unwrap(),

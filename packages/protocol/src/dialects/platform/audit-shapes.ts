@@ -10,7 +10,9 @@ export const AuditEntry = z.object({
   /** The target of the action: an id, or a name. Null if the action has no target. */
   target: z.string().nullable(),
   outcome: z.enum(["done", "refused", "failed"]),
-  /** The name of the API key. `operator` for a command on the server's machine. Null for a caller without a valid key. */
+  /**
+   * The name of the API key. `operator` for a command on the server's machine. Null for a caller without a valid key.
+   */
   actor: z.string().nullable(),
   /** The first 12 digits of the key's id. */
   key_id: z.string().nullable(),

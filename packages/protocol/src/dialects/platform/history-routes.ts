@@ -19,8 +19,8 @@ import { ApiSession } from "./session-shapes.ts";
 const inHistory = z.object({ session_id: z.string().regex(/^[0-9A-Za-z_-]{1,100}$/, "Expected the id of a session.") });
 
 /**
- * Routes for the sessions of Claude Code and other coding agents on this machine. The operator chooses the folders, and the
- * API keys that may read them.
+ * Routes for the sessions of Claude Code and other coding agents on this machine. The operator chooses the folders, and
+ * the API keys that may read them.
  */
 export const historyRoutes = {
   listHistorySessions: {

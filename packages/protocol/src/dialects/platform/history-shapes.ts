@@ -36,7 +36,7 @@ export const HistorySession = z.object({
   version: z.string(),
   created_at: Instant,
   last_activity_at: Instant,
-  /** Messages of people and of the model, without those of subagents. */
+  /** User and assistant messages, including tool results, without messages of subagents. */
   message_count: Count,
   subagents: z.array(z.string()),
   size_bytes: Count,
@@ -102,7 +102,7 @@ export const HistoryMessage = z.object({
   /** The text that a person typed. Null for all other messages. */
   prompt: z.string().nullable(),
   content: z.array(AnyObject),
-  /** True if very long texts were cut. The file has the whole text. */
+  /** True if very long texts were cut, or very large pictures left out. The file has the whole content. */
   is_cut: z.boolean(),
   created_at: Instant,
   model: z.string().nullable(),
@@ -120,8 +120,8 @@ export const HistoryMessage = z.object({
 export type HistoryMessage = z.infer<typeof HistoryMessage>;
 
 /**
- * The agent of a session. Sessions of two agents may have the same id. Without `source`, the request is for the session that
- * was active last.
+ * The agent of a session. Sessions of two agents may have the same id. Without `source`, the request is for the session
+ * that was active last.
  */
 export const OfAgent = z.strictObject({ source: Source.optional() });
 
@@ -148,7 +148,7 @@ export const HistoryMessages = z.object({
    */
   next_after: Count,
   size_bytes: Count,
-  /** How many lines cannot be read. */
+  /** How many lines of this page cannot be read. */
   damaged: Count,
 });
 

@@ -139,8 +139,8 @@ export const UsageQuery = z.strictObject({
 
 export const UsageRow = z.object({
   /**
-   * The value of the first group, such as a day, a model's name, an id or a folder. For the group `key`, this is the name of
-   * the API key that opened the session. Empty if the session has no such value.
+   * The value of the first group, such as a day, a model's name, an id or a folder. For the group `key`, this is the
+   * name of the API key that opened the session. Empty if the session has no such value.
    */
   key: z.string(),
   /** The value of the second group. */

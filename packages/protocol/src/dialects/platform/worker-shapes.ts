@@ -12,8 +12,8 @@ export const ApiWorker = z.object({
 });
 
 /**
- * Says which worker works on a session, and which workers can work on it. A session waits until a worker has everything that
- * the session's agent needs.
+ * Says which worker works on a session, and which workers can work on it. A session waits until a worker has everything
+ * that the session's agent needs.
  */
 export const Placement = z.object({
   session_id: Uuid,

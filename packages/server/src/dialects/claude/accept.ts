@@ -48,8 +48,8 @@ export async function acceptQuery(
 }
 
 /**
- * Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers the question
- * and the same run continues. With `when_running` set to `queue` or `replace`, the prompt answers no question.
+ * Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers the
+ * question and the same run continues. With `when_running` set to `queue` or `replace`, the prompt answers no question.
  */
 export async function acceptResume(
   call: Caller,

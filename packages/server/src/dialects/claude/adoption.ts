@@ -2,7 +2,10 @@ import type { ChangedFile, ClaudeFile, Event, Session } from "@skein/protocol";
 
 /** Converts between sessions and Claude Code's files. */
 export interface Adoption {
-  /** Makes a session from Claude Code's files. `folderFor` maps the session's folder to a folder that it may use on this server. */
+  /**
+   * Makes a session from Claude Code's files. `folderFor` maps the session's folder to a folder that it may use on this
+   * server.
+   */
   adopt(
     files: readonly ClaudeFile[],
     to: { readonly tenant: string; readonly folderFor: (cwd: string, sessionId: string) => Promise<string | null> },

@@ -1,7 +1,7 @@
 /**
- * Finds the transcripts in a data directory of Claude Code, or in the translated data directory of another coding agent. It
- * finds sessions, and subagents in all layouts that Claude Code has used. It does not find the project of a session, because
- * only the lines have the path.
+ * Finds the transcripts in a data directory of Claude Code, or in the translated data directory of another coding
+ * agent. It finds sessions, and subagents in all layouts that Claude Code has used. It does not find the project of a
+ * session, because only the lines have the path.
  */
 import { lstatSync, readdirSync, statSync, type Dirent } from "node:fs";
 import { dirname, join, sep } from "node:path";

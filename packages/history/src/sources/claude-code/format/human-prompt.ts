@@ -1,6 +1,6 @@
 /**
- * Distinguishes text that a person typed from other user lines of Claude Code: results, reminders, notifications, output
- * of local commands, summaries, prompts for subagents.
+ * Distinguishes text that a person typed from other user lines of Claude Code: results, reminders, notifications,
+ * output of local commands, summaries, prompts for subagents.
  */
 type Value = Readonly<Record<string, unknown>>;
 

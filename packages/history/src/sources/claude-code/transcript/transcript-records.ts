@@ -2,8 +2,8 @@ import { readLines } from "../../../scan/read-lines.ts";
 import { isKnownLineType } from "../format/known-line-types.ts";
 
 /**
- * Reads records as `readLines` does. A file with records, but with no record of a known type, is reported as damage. Such
- * a file may belong to another coding agent, and would look like an empty session.
+ * Reads records as `readLines` does. A file with records, but with no record of a known type, is reported as damage.
+ * Such a file may belong to another coding agent, and would look like an empty session.
  */
 export const readTranscriptRecords: typeof readLines = (path, on, options) => {
   let isForeign: boolean | undefined;

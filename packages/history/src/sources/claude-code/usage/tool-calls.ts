@@ -16,7 +16,9 @@ const call = Buffer.from('"tool_use"');
 const failure = Buffer.from('"is_error":true');
 const place = Buffer.from('"cwd":"');
 
-/** Collects the tool calls of a file. Only lines with a call, a failed result or the first working directory are parsed. */
+/**
+ * Collects the tool calls of a file. Only lines with a call, a failed result or the first working directory are parsed.
+ */
 export const toolCallsFacet: Facet<FileToolCalls> = {
   name: "tool-calls",
   version: 1,
