@@ -1,4 +1,4 @@
-/** One agent, one question: run it with `node --conditions=@skein/source examples/first-session.ts`. */
+/** One agent, one question: run it with `npx node --conditions=@skein/source examples/first-session.ts`. */
 import { createAgent } from "skein";
 
 const agent = createAgent({ name: "Helper", store: "memory:" });
