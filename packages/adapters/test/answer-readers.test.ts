@@ -237,14 +237,17 @@ describe("Messages servers that are not Anthropic's", () => {
     expect(reply.usage).toMatchObject({ input_tokens: 5, output_tokens: 2 });
   });
 
-  test.each([["call_0"], ["functions.add:0"], [undefined]])("a call with the id %s gets a valid id", async (id) => {
-    const { content } = await ask([
-      start(COUNTED),
-      ...block({ type: "tool_use", id, name: "add", input: {} }),
-      ...stop(),
-    ]);
-    expect(content[0]?.["id"]).toMatch(/^c_[0-9a-f]+$/);
-  });
+  test.each([["call_0"], ["functions.add:0"], [undefined]])(
+    "a call with the used, invalid or missing id %s gets a new id",
+    async (id) => {
+      const { content } = await ask([
+        start(COUNTED),
+        ...block({ type: "tool_use", id, name: "add", input: {} }),
+        ...stop(),
+      ]);
+      expect(content[0]?.["id"]).toMatch(/^c_[0-9a-f]+$/);
+    },
+  );
 
   test("an error that is only a text becomes the message of the failure", async () => {
     const error = { type: "error", error: "The engine died." };

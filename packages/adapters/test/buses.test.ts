@@ -75,7 +75,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       live.close();
     });
 
-    test("session_lock:{id} names the machine that drives the session, for five minutes or until the run is over", async () => {
+    test("session_lock:{id} names the machine that runs the session, for five minutes or until the run is over", async () => {
       const bus = await ready(machine());
       const ids = createIds();
       const store = createMemoryStore();
@@ -119,7 +119,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       const [lock, shown] = [`session_lock:${script.sessionId}`, `session:${script.sessionId}`];
       const lease = await script.claim();
       await script.append([{ event_type: "title.generated", data: { title: "Driven" } }], { lease });
-      // No worker drives the session now, so its lock is removed.
+      // No worker runs the session now, so its lock is removed.
       await expect.poll(() => [redis.ask("EXISTS", lock), redis.ask("EXISTS", shown)], SOON).toEqual(["0", "1"]);
       await store.delete(script.sessionId);
       bus.show({ kind: "deleted", sessionId: script.sessionId });

@@ -133,7 +133,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     return { service, balancer, store, admin, register, prompted, answers };
   }
 
-  test("a worker drives nothing for a caller without the cluster's signature", async () => {
+  test("a worker runs no session for a caller without the cluster's signature", async () => {
     const { service, balancer, store, register, prompted } = await cluster();
     const { port, begun } = await worker({ service, store, balancer });
     await register();
@@ -153,7 +153,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(begun).toEqual([sessionId]);
   });
 
-  test("if Restate's connection to the worker of a session is cut, another worker takes the lease and drives the session", async () => {
+  test("if Restate's connection to the worker of a session is cut, another worker takes the lease and runs the session", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const first = await worker({ service, store, balancer, work: () => held.promise });
@@ -243,7 +243,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     held.resolve();
   });
 
-  test("a session that Restate cannot give to a worker is driven exactly once, even if Restate's attempt comes late", async () => {
+  test("a session that Restate cannot give to a worker is begun exactly once, even if Restate's attempt comes late", async () => {
     const { service, balancer, store, register, prompted, answers } = await cluster();
     const held = Promise.withResolvers<void>();
     const { port, begun, driving } = await worker({ service, store, balancer, work: () => held.promise });
@@ -262,7 +262,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(begun.filter((id) => id === script.sessionId)).toHaveLength(1);
   });
 
-  test("a session of a dead worker is driven as soon as its lease is freed, without waiting for Restate", async () => {
+  test("a session of a dead worker continues as soon as its lease is freed, without waiting for Restate", async () => {
     const { service, balancer, store, prompted, answers } = await cluster();
     const script = await prompted();
     const { sessionId } = script;
@@ -308,7 +308,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(claims).toBe(1);
   });
 
-  test("a process without an endpoint drives no session, not even a session of a dead worker", async () => {
+  test("a process without an endpoint runs no session", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
     const ingress = createIngress({ urls: [nobodyListens], service });
@@ -331,7 +331,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
   test("every prompt of a session is a separate wake-up for Restate, even if the first ingress is unavailable", async () => {
     const { service, balancer, store, register, answers } = await cluster();
     const [{ ingressUrl } = { ingressUrl: "" }] = restate.nodes;
-    // The clock stands still, so no session is ever overdue. Only calls of Restate drive a session.
+    // The clock stands still, so no session is ever overdue. Only calls of Restate start work on a session.
     const now = Date.now();
     await worker({ service, store, balancer, ingressUrls: [nobodyListens, ingressUrl], now: () => now });
     await register();
@@ -343,7 +343,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     }
   });
 
-  test("a drive ends after its time slice of 30 s, and Restate drives the session again", async () => {
+  test("a worker gives a session back after a time slice of 30 s, and Restate starts it again", async () => {
     const { service, balancer, store, register } = await cluster();
     let now = Date.now();
     const began = now;
@@ -353,7 +353,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
       store,
       balancer,
       now: () => now,
-      // The session is due again immediately. Each drive takes 20 s.
+      // The session is due again immediately. The work takes 20 s each time.
       nextAt: () => (ends.length < 4 ? (now += 20_000) : null),
       beginning: ({ yieldAt = Infinity }) => void ends.push((yieldAt - began) / 1000),
     });

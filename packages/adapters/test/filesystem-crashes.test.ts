@@ -165,7 +165,7 @@ describe("damage", () => {
 });
 
 describe("after a kill", () => {
-  test("after a kill, events, keys, due times and fences have the values that were acknowledged", async () => {
+  test("after a kill, events, idempotency keys, due times and fences have the values that were acknowledged", async () => {
     const folder = emptyFolder();
     const store = await opened(folder);
     const script = scriptOn(store);

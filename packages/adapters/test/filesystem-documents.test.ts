@@ -36,7 +36,8 @@ const ACTION_EXAMPLES: Record<string, { rest: string; data: string }> = {
     rest: "messages_count estimated_tokens duration_ms",
     data: "compaction_applied reason current_tokens threshold",
   },
-  // `messages_sent` and `messages_snapshot` are left out, because a growing history is not written again with every step.
+  // `messages_sent` and `messages_snapshot` are left out, because a growing history is not written again with every
+  // step.
   api_call_started: {
     rest: "messages_count estimated_tokens",
     data: "model max_tokens thinking_tokens tools_count",
@@ -57,7 +58,7 @@ const json = (path: string): Record<string, unknown> => JSON.parse(readFileSync(
 const names = (folder: string, sessionId: string): string[] =>
   readdirSync(join(folder, "conversation_history", sessionId)).sort();
 
-/** Returns facts of a driver that the scripted turn does not have. */
+/** Returns facts of a run that the scripted turn does not have. */
 function contextFacts(runId: string): readonly Fact[] {
   const step = { run_id: runId, step: 1 };
   const context = { messages_count: 3, estimated_tokens: 450, duration_ms: 5 };
@@ -315,7 +316,7 @@ test("documents of a deleted session and documents without a log are removed, an
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("if a fact cannot be folded, only the documents of its session are removed", async () => {
+test("a session with a fact that cannot be folded can still be read and changed", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

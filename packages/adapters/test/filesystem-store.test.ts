@@ -57,7 +57,7 @@ test("appends that are written together are checked one after another", async ()
   expect(await store.checkpoints(script.sessionId)).toHaveLength(1);
 });
 
-test("many concurrent creations with the same key create only one session", async () => {
+test("many concurrent creations with the same idempotency key create only one session", async () => {
   const store = await opened(emptyFolder());
   const script = scriptOn(store);
   await script.create();

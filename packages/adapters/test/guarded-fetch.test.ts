@@ -33,7 +33,7 @@ test("no connection is made to a name that resolves to this machine", async () =
   expect(asked).toEqual([]);
 });
 
-test("a name is resolved once, and the connection goes to the address that was checked", async () => {
+test("a request to a name goes to the allowed address that the name resolves to", async () => {
   const { port, asked } = await listening();
   const guarded = createGuardedFetch({
     allowsAddress: (address) => address === "127.0.0.1",
@@ -54,7 +54,7 @@ test("a body that is streamed in pieces is sent with its length", async () => {
   expect(await answer.text()).toBe("spoken");
 });
 
-test("the signal ends a request in progress", async () => {
+test("a request whose signal is already aborted is rejected", async () => {
   const { port } = await listening();
   const guarded = createGuardedFetch({ allowsAddress: () => true, allowsPort: () => true });
   await expect(guarded(`http://127.0.0.1:${port}/`, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/i);

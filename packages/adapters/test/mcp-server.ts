@@ -1,6 +1,6 @@
 /**
- * An MCP server for tests that can misbehave in every known way. It uses stdio. With `--http` it uses HTTP and prints
- * its address.
+ * A test server for MCP that can misbehave in every known way. It uses stdio. With `--http` it uses HTTP and prints its
+ * address.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";

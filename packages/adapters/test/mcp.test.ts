@@ -201,9 +201,9 @@ test.each([
   ["a command that does not exist", { command: "no-such-command-anywhere" }, /cannot be used/],
   ["an address where no server listens", { url: "http://127.0.0.1:9/mcp" }, /cannot be used: fetch failed/],
   ["a text that is not an address", { url: "file:///etc/passwd" }, /http or https/],
-  ["neither", {}, /a command or a url/],
-  ["both", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
-  ["a bad name", { name: "a b", command: "x" }, /not a valid name of an MCP server/],
+  ["a server with neither a command nor a url", {}, /a command or a url/],
+  ["a server with both a command and a url", { command: "x", url: "http://127.0.0.1:9/" }, /a command or a url/],
+  ["a server with an invalid name", { name: "a b", command: "x" }, /not a valid name of an MCP server/],
 ])("%s fails with a clear error and leaves no process", async (_, options, why) => {
   await expect(connectMcpServer({ name: "test", connectTimeoutMs: 60_000, ...options })).rejects.toThrow(why);
   expect(running("silent")).toEqual([]);

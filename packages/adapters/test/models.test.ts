@@ -65,7 +65,7 @@ describeModel(
 );
 
 describeModel(
-  "openai-compatible without eyes",
+  "openai-compatible without images",
   under("openai-compatible/blind", (silence) =>
     createOpenAiCompatibleModel({ modelName: "blind", apiKey: KEY, url: `${simulator.url}/v1`, ...silence }),
   ),

@@ -54,7 +54,7 @@ describeStore("postgres", async () => {
 });
 
 describe("postgres: failures", () => {
-  test("an append that PostgreSQL ended because of a deadlock is repeated once", async () => {
+  test("an append that PostgreSQL ended because of a deadlock is repeated, and its events are stored once", async () => {
     const store = await createPostgresStore({ url: shared.url });
     const other = new pg.Client(shared.url);
     await other.connect();
@@ -194,7 +194,7 @@ describe("postgres: failures", () => {
     expect(rows).toEqual([{ there: true }]);
   });
 
-  test("a database with the previous schema is updated, including the usage of its runs and the current functions", async () => {
+  test("a database with an old schema is updated, including the usage of its runs and the current functions", async () => {
     const url = await database("template1");
     const before = await (await storeBefore())({ url, poolSize: 4 });
     cleanups.push(() => before.close());
@@ -361,7 +361,7 @@ describe("postgres: failures", () => {
     expect(found.items).toHaveLength(1);
   });
 
-  test("many concurrent creations with the same key or id make one session", async () => {
+  test("many concurrent creations with the same idempotency key or id make one session", async () => {
     const url = await database();
     const [store, other] = [await opened(url), await opened(url)];
     const script = createScript({ store, ids });
@@ -381,7 +381,7 @@ describe("postgres: failures", () => {
     expect(same.filter(({ repeated }) => !repeated)).toHaveLength(1);
   });
 
-  test("a second append with the same key waits until the first append is committed, and returns the same session", async () => {
+  test("a second append with the same idempotency key waits until the first append is committed, and returns the same session", async () => {
     const url = await database();
     const [first, second] = [await connected(url), await connected(url)];
     const create = async (client: pg.Client, sessionId: string): Promise<unknown> =>

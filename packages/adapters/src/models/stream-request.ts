@@ -121,7 +121,8 @@ export async function eachEvent(
   const decoder = new TextDecoder();
   let hasEvents = false;
   let before = "";
-  // The streams of the official clients nest several iterators. They use more processor time than the rest of the call.
+  // The streams of the official clients are not used. Their nested iterators need more processor time than the rest of
+  // the call.
   const { feed } = createParser({
     onEvent({ event, data }) {
       hasEvents = true;

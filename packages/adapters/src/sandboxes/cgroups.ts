@@ -31,7 +31,7 @@ type Parents = Readonly<Record<Controller, string>>;
 /** True if the groups will be removed at the end of this process. */
 let tidied = false;
 
-/** Finds the groups of this process and tests them. Tests replace `/proc/self` by `files`. */
+/** Finds the groups of this process, and checks that they work. Tests pass other `files` than `/proc/self`. */
 export function openCgroups(files = "/proc/self"): Cgroups | { readonly problem: string } {
   try {
     const found = findParents(readFileSync(`${files}/mountinfo`, "utf8"), readFileSync(`${files}/cgroup`, "utf8"));
@@ -66,7 +66,7 @@ function prepare(version: 1 | 2, own: Parents): void {
   else write(own.cpu, "cpu.shares", 8192);
 }
 
-/** The number of groups so far. It becomes the name of the next group. */
+/** The number of groups so far. The newest group has this number as its name. */
 let made = 0;
 
 function createCgroups(version: 1 | 2, own: Parents): Cgroups {

@@ -31,7 +31,7 @@ export const withForwarder = (command: string): { readonly command: string; read
 /** The addresses that are allowed besides public addresses, and the function that resolves names. */
 export type GatePlaces = Pick<ProxyOptions, "allowsAddress" | "allowsPort" | "lookup">;
 
-/** Opens a connection from a sandbox that reaches only these hosts. Returns undefined for an empty list. */
+/** Opens a way out of a sandbox, which leads only to these hosts. Returns undefined for an empty list. */
 export async function openHosts(hosts: readonly string[], places: GatePlaces = {}): Promise<HostGate | undefined> {
   if (hosts.length === 0) return undefined;
   if (findProgram("socat") === undefined)

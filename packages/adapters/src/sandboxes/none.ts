@@ -27,7 +27,7 @@ const PROBE_CODE = 7;
  * ends with its server. The program runs in a process namespace. If the system does not allow that, it runs in a
  * process group, which a program can leave.
  *
- * Returns undefined if bash for the guard is missing.
+ * Returns undefined if the guard does not work, for example because bash is missing.
  */
 export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
   const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];
@@ -66,7 +66,7 @@ function createNone(
       ...found,
     },
     start: ({ command, args, cwd, env, limits, goodForMs }: SandboxedProgram) =>
-      // The size of these folders is not limited, because they belong to the machine and existed before.
+      // The size of the program's folders is not limited, because they belong to the machine and existed before.
       startGuarded({
         command: [...prefix, ...guardOf(bash, { goodForMs, limits }), command, ...args],
         cwd,

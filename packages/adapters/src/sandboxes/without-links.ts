@@ -96,7 +96,7 @@ export function removeWithoutLinks(root: string, path: readonly string[]): void 
   });
 }
 
-/** Calls `work` with a path whose folder is kept open during the call. Returns undefined if the path does not exist. */
+/** Calls `act` with a path whose folder is kept open during the call. Returns undefined if there is any error. */
 function within<Result>(
   root: string,
   path: readonly string[],
@@ -114,7 +114,7 @@ function within<Result>(
     const last = path.at(-1) ?? "";
     return act(last === "." ? folder : join(folder, plain(last)));
   } catch {
-    // The path does not exist, or has the wrong type.
+    // For example, the path does not exist, has a link, or has the wrong type.
     return undefined;
   } finally {
     for (const each of held) closeSync(each);

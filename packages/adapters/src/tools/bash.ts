@@ -34,7 +34,7 @@ const GRACE_MS = 300;
 
 /**
  * Arguments of `unshare` for a command in a separate process namespace. The command sees only processes of this
- * namespace, so it cannot read the keys in the environment of this process. When its first process ends, the kernel
+ * namespace, so it cannot read the API keys in the environment of this process. When its first process ends, the kernel
  * ends all processes of the namespace.
  */
 const ISOLATED = ["--user", "--map-current-user", "--pid", "--fork", "--mount-proc", "--kill-child", "--"];

@@ -54,7 +54,7 @@ const AT_ONCE = 32;
 
 /**
  * Creates a folder that paths cannot leave by `..`, by an absolute path or by a link. It checks the opened file instead
- * of the path, so it does not help to replace a link at the last moment.
+ * of the path, so an attacker gains nothing by replacing a link at the last moment.
  */
 export function createConfinedFolder(folder: string): ConfinedFolder {
   const given = resolve(folder);

@@ -1,8 +1,7 @@
 import { RE2JS } from "re2js";
 
 /**
- * The largest number of characters, and of alternatives, in a pattern. It is enough for people and too small for an
- * attack.
+ * The largest number of characters in a pattern. It is enough for people and too small for an attack.
  */
 const LONGEST = 1000;
 

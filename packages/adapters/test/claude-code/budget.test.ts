@@ -19,7 +19,7 @@ test("a run that has spent its budget ends, and the next run may continue", asyn
   expect(only(events, "tool.completed")).toHaveLength(only(events, "tool.started").length);
   const next = await world.again(session.id, play({ text: "On." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("On.");
-  // The budget of a prompt limits its run in the same way.
+  // The option `max_budget_usd` of a prompt limits its run in the same way.
   const limited = await world.again(session.id, play(step(4), step(5), { text: "Done." }), {
     max_budget_usd: 0.000001,
   });

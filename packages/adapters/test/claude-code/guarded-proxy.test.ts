@@ -74,7 +74,7 @@ async function proxyWith(places: Parameters<typeof createGuardedProxy>[0]) {
   return { url: proxy.url, plain, connect };
 }
 
-test("the proxy connects to an allowed address, and forwards neither its password nor its headers", async () => {
+test("the proxy connects to an allowed address, and does not forward its password", async () => {
   const { port, calls } = await listener();
   const proxy = await proxyWith({ ...here, lookup: meaning(["127.0.0.1"]) });
   const { status, text, seen } = await proxy.plain(`http://mcp.example.com:${port}/mcp`, "hello");
@@ -94,7 +94,7 @@ test("a request without the password is rejected", async () => {
   expect(calls).toEqual([]);
 });
 
-describe("a private address is not reached", () => {
+describe("what the proxy does not reach", () => {
   test.each(["127.0.0.1", "2130706433", "[::ffff:7f00:1]", "0"])(
     "a private address that is written as %s is not reached",
     async (address) => {
@@ -127,7 +127,7 @@ describe("a private address is not reached", () => {
     "/relative",
     "http://user:secret@example.com/",
     "http://example.com:22/",
-  ])("%s", async (url) => {
+  ])("the proxy rejects the URL %s", async (url) => {
     const proxy = await proxyWith({});
     expect((await proxy.plain(url)).status).toBe(403);
   });

@@ -157,7 +157,7 @@ test.each([
   [{ decision: "ask" }, ["PermissionRequest", "Notification"]],
   [{}, ["PermissionRequest", "Notification"]],
 ])(
-  "if a hook answers a permission request with %j, people are asked only if it decides nothing",
+  "if a hook answers a permission request with %j, people are notified unless the answer allows or denies the call",
   async (answer, told) => {
     const { url, bodies } = await receiver(says(answer));
     const config = { PermissionRequest: { url }, Notification: { url } };
@@ -324,7 +324,7 @@ describe("with the real Claude Code", () => {
     );
   });
 
-  test("a tool runs only after its hook has answered", async () => {
+  test("a tool does not run if its hook gives no answer", async () => {
     const { url, received } = await receiver(() => {});
     const { run, cwd } = await world({ PreToolUse: { url, timeout: 1 } });
     const { events } = await run(

@@ -67,7 +67,7 @@ test.each([
 test.each([
   ["hangs and ignores SIGTERM", "trap '' TERM; while :; do sleep 1; done"],
   ["closes its output and hangs", "exec 1>&-; sleep 1000"],
-])("one that %s", async (_, behaviour) => {
+])("a child that %s is ended, and its run fails", async (_, behaviour) => {
   const { run, nothingLeft } = await worldOf(behaviour, { startMs: 1000 });
   const { events } = await run("Hello.");
   expect(endings(events)).toMatchObject([

@@ -4,12 +4,12 @@ import { lineDiff } from "../../src/runtimes/claude-code/changes/line-diff.ts";
 const lines = (...names: readonly string[]): string => names.map((name) => `${name}\n`).join("");
 
 test.each([
-  ["nothing", lines("a"), lines("a"), ""],
+  ["equal texts", lines("a"), lines("a"), ""],
   ["a new file", "", lines("a", "b"), "@@ -0,0 +1,2 @@\n+a\n+b\n"],
   ["an emptied file", lines("a"), "", "@@ -1,1 +0,0 @@\n-a\n"],
   ["a changed line", lines("a", "b", "c"), lines("a", "x", "c"), "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c\n"],
-  ["a missing end", "a", lines("a"), "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"],
-])("%s", (_, before, after, text) => {
+  ["a missing line break at the end", "a", lines("a"), "@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a\n"],
+])("the diff of %s is in the unified format", (_, before, after, text) => {
   expect(lineDiff(before, after).text).toBe(text);
 });
 

@@ -148,7 +148,7 @@ test("MCP servers over stdio, HTTP and SSE are connected, with their environment
 }, 120_000);
 
 test("permission modes accept or reject edits, and can be set for a run or changed during it", async () => {
-  // As root, Claude Code needs this variable to accept the mode.
+  // As root, Claude Code needs this variable to accept the mode `bypassPermissions`.
   const world = await createWorld({ environment: { IS_SANDBOX: "1" } });
   const write = (name: string) => ({ name: "Write", input: { file_path: join(world.cwd, name), content: "x" } });
   const { sessionId, events } = await world.run(play({ tools: [write("accepted")] }, { text: "Ok." }), {

@@ -117,7 +117,7 @@ describe("closed by default", () => {
       { x: { type: "http", url: "https://example.com", headers: { "transfer-encoding": "x" } } },
       "invalid",
     ],
-  ] as const)("%s %j: %s", async (field, value, code) => {
+  ] as const)("by default, the option %s with the value %j is rejected with %s", async (field, value, code) => {
     expect(await refusal({ [field]: value })).toBe(code);
   });
 
@@ -229,7 +229,7 @@ describe("settings of the operator that allow more", () => {
     [{ cwd: "root-evil" }, "not_allowed"],
     [{ cwd: "root/missing" }, "invalid"],
     [{ cwd: "root/file" }, "invalid"],
-  ] as const)("%j in a root: %s", async ({ cwd }, code) => {
+  ] as const)('with the root folder "root", the option %j gives %s', async ({ cwd }, code) => {
     expect(await refusal({ cwd: `${folder}/${cwd}` }, settings())).toBe(code);
   });
 
@@ -268,11 +268,11 @@ describe("settings of the operator that allow more", () => {
     [{ mcp_servers: { w: { command: "wiki" } } }, "admitted"],
     [{ mcp_servers: { w: { command: "docs" } } }, "admitted"],
     [{ mcp_servers: { w: { type: "http", url: "http://docs.example.com/admin" } } }, "not_allowed"],
-  ])("%j: %s", async (options, code) => {
+  ])("with the operator's settings, the options %j give %s", async (options, code) => {
     expect(await refusal(options, settings())).toBe(code);
   });
 
-  test("when the child starts, a link that replaced an allowed folder is rejected, because folders are identified by their inodes", async () => {
+  test("the child gets the inodes of its folders, and a link that replaced an allowed folder is rejected when the child starts", async () => {
     const opened = policy({ roots: [root] });
     const place = join(root, "swapped");
     await mkdir(place);

@@ -120,7 +120,7 @@ test("a process that hangs when it gets a prompt is ended, and the next prompt g
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
 }, 120_000);
 
-test("a driver that lost its lease ends its child immediately, and the next driver resumes the run", async () => {
+test("a worker that lost its lease ends its child immediately, and the next worker resumes the run", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, effects } = await world.inMidCall();
@@ -141,7 +141,7 @@ test("a resumed run that is killed again continues without the unfinished work o
   const { sessionId, runId } = await world.inMidCall();
   const claim = await world.takeAway(sessionId);
   await until(() => !isAlive(pids[0]));
-  // Before a second process dies, it writes the missing result and a "continue" message.
+  // The test writes what a second process writes before it dies: the missing result and a "continue" message.
   const entries = only(await world.sessions.events(sessionId), "transcript.appended").flatMap(
     ({ data }) => data.entries,
   );

@@ -1,4 +1,4 @@
-/** A message of Claude Code becomes a fact only when its transcript entry is stored. */
+/** A message of Claude Code becomes an event of the log only when its transcript entry is stored. */
 import { messageIdOf } from "@skein/adapters/runtimes/claude-code";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";
@@ -18,7 +18,7 @@ import {
 const isTranscript = ({ type }: ChildLine): boolean => type === "transcript_mirror";
 const later = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Returns the facts that come before the transcript entries of their messages. */
+/** Returns the events that come before the transcript entries of their messages. */
 function tooEarly(sessionId: string, events: readonly Event[]): readonly string[] {
   const kept = new Set<string>();
   const early: string[] = [];
@@ -75,7 +75,7 @@ test("an answer without transcript entries is not stored, but its cost is stored
 
 const isEntries = ({ event_type }: NewEvent): boolean => event_type === "transcript.appended";
 
-test("a slow append of the transcript delays the facts too", async () => {
+test("a slow append of the transcript also delays the events that are made from it", async () => {
   const store = storeWhere(isEntries, async (original, ...args) => {
     await later(400);
     return original(...args);
@@ -86,7 +86,7 @@ test("a slow append of the transcript delays the facts too", async () => {
   expect(tooEarly(sessionId, events)).toEqual([]);
 }, 60_000);
 
-test("if the store rejects the transcript, no facts are stored either, and the process is ended", async () => {
+test("if the store rejects the transcript, no events that are made from it are stored, and the process is ended", async () => {
   let refused = 0;
   const store = storeWhere(isEntries, () => {
     refused += 1;

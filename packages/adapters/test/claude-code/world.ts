@@ -53,7 +53,7 @@ export function claudeAgent(options: Options): SessionAgent {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-/** Creates a host that drives Claude Code sessions with the real binary and a simulator. */
+/** Creates a host that runs Claude Code sessions with the real binary and a simulator. */
 export async function createWorld({
   store = createMemoryStore(),
   environment = {},
@@ -213,14 +213,14 @@ export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>):
 
 export function isAlive(pid: number | undefined): boolean {
   try {
-    // A zombie has no memory map any more.
+    // A process in the state Z (zombie) has ended.
     return pid !== undefined && !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
   } catch {
     return false;
   }
 }
 
-/** Returns a memory store in which `append` replaces appends with selected events. */
+/** Returns a memory store in which `append` replaces those appends that contain selected events. */
 export function storeWhere(
   isIt: (event: NewEvent) => boolean,
   append: (original: Store["append"], ...args: Parameters<Store["append"]>) => ReturnType<Store["append"]>,

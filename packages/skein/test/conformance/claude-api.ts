@@ -196,7 +196,7 @@ export const claudeApi: ConformanceList = {
       ...["session_lock:{session_id}", "session_lock:{session_id}: TTL 300 seconds"].map((what) =>
         shown(
           what,
-          "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over",
+          "session_lock:{id} names the machine that runs the session, for five minutes or until the run is over",
         ),
       ),
       departure(
@@ -205,7 +205,7 @@ export const claudeApi: ConformanceList = {
         {
           check: "test",
           file: BUSES,
-          name: "session_lock:{id} names the machine that drives the session, for five minutes or until the run is over",
+          name: "session_lock:{id} names the machine that runs the session, for five minutes or until the run is over",
         },
       ),
     ]),

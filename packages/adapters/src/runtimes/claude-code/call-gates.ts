@@ -6,7 +6,7 @@ export interface CallGates {
   pass(toolUseId: string): Promise<boolean>;
   /** Lets calls continue if their start is now in the log. */
   open(): void;
-  /** Rejects all calls that still wait. */
+  /** Ends all waits. Calls that are not in the log must not run. */
   close(): void;
 }
 

@@ -35,7 +35,7 @@ export type Spawn = (
 /** The part of a session that hooks can use. */
 export interface HookBridge {
   readonly runId: () => string | null;
-  /** Records that a hook was called. If no worker drives the session, the call is not recorded. */
+  /** Records that a hook was called. If the child is idle, the call is not recorded. */
   readonly wrote: (fact: FactOf<"hook.called">) => Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export interface HookBridge {
  * The driver of the session. A child without a driver is idle: its messages are ignored, and its requests are rejected.
  */
 interface Driver extends HookBridge {
-  /** The limits of the process while it is driven. */
+  /** The limits of the process while it has this driver. */
   readonly terms: ChildTerms;
   message(message: SDKMessage): void;
   /** Stores entries of the transcript. Resolves when the entries are durable. */
@@ -91,7 +91,7 @@ export interface Child {
   send(message: SDKUserMessage): void;
   attach(driver: Driver): void;
   detach(): void;
-  /** Ends the process after its current work. */
+  /** Closes the connection to the process, which ends the process. */
   end(): void;
   /** Kills the process immediately. */
   kill(): void;
@@ -136,7 +136,7 @@ export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(tool
 
 const MAXIMUM_LATE = 100;
 
-/** The time limit of the hook, in seconds. The call gates have a shorter time limit. */
+/** The time limit of the hook PreToolUse, in seconds. The call gates have a shorter time limit. */
 const GATE_TIMEOUT = 3600;
 
 /**
@@ -160,7 +160,7 @@ const NOT_ALLOWED: HookJSONOutput = {
   },
 };
 
-const NOBODY: PermissionResult = { behavior: "deny", message: "This session is idle: no worker drives it." };
+const NOBODY: PermissionResult = { behavior: "deny", message: "This session is idle: no worker runs it." };
 
 export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): Promise<Child> {
   const { sessionId } = start;

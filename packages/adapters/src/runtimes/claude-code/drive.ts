@@ -31,7 +31,7 @@ import { resumeRun } from "./resume-run.ts";
 import { createSessionModels } from "./session-models.ts";
 import type { TurnEnd } from "./turn.ts";
 
-/** Drives the session until it has nothing left to do, and then releases the lease. */
+/** Works on the session until it has nothing left to do or `signal` aborts, and then releases the lease. */
 export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: DriveDeps): Promise<void> {
   const { sessionId } = claimed.lease;
   const lease = claimed.prolong(deps.leaseMs);
@@ -93,7 +93,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // A snapshot only saves work, so an error is ignored. A later drive writes the next snapshot.
+  // A snapshot only saves work, so an error is ignored. A later worker writes the next snapshot.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }

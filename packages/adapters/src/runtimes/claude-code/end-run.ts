@@ -20,7 +20,7 @@ import { closeCalls } from "./call-results.ts";
 import { optionsOf } from "./options.ts";
 import type { SessionModels } from "./session-models.ts";
 
-/** Ends the run as Claude Code reported. Uses `is_error` and ignores `subtype`. */
+/** Ends the run as Claude Code reported. `is_error` decides whether the run failed, even if `subtype` is "success". */
 export function endRun(
   said: SDKResultMessage,
   batch: Batch,

@@ -42,7 +42,8 @@ export function childEnvironment(
 }
 
 /**
- * Returns a temporary folder in the child's folder. If its path is too long for sockets, returns a folder beside it.
+ * Returns a temporary folder in the child's folder. If its path is too long for the sockets of Claude Code's sandbox,
+ * returns a folder beside the child's folder.
  */
 function temporaryFolder(configDir: string, isWalled: boolean): string {
   const own = join(configDir, "tmp");

@@ -71,7 +71,10 @@ export interface ClaudeCode extends Runtime {
   figures(): Promise<ProcessFigures>;
   /** Ends the idle process of a session that was deleted. */
   drop(sessionId: string): void;
-  /** Ends every idle process, and waits for the `SessionEnd` hooks. Working processes end with their drive. */
+  /**
+   * Ends every idle process, and waits for the `SessionEnd` hooks. A working process ends when the work on its session
+   * stops.
+   */
   close(): Promise<void>;
 }
 

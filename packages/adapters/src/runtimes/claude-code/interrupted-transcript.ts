@@ -67,8 +67,8 @@ export function hasMessage(transcript: Transcript, uuid: string): boolean {
 }
 
 /**
- * Returns the part of the transcript from which a turn can continue. Leaves out answers that never became a fact. Also
- * leaves out the "continue" message of a resumed process, because the SDK would then wait for a prompt.
+ * Returns the part of the transcript from which a turn can continue. Leaves out answers that are not messages of the
+ * session. Also leaves out the "continue" message of a resumed process, because the SDK would then wait for a prompt.
  */
 export function soundPart(transcript: Transcript, state: SessionState): Transcript {
   const entries = transcript.get("") ?? [];

@@ -25,7 +25,7 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
 /** Returns the options of the next run. The prompt and `control` requests change the options of the session. */
 export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOptions {
   const { agent, control } = state;
-  // Without `extras.claude`, an agent of the platform API has these settings in other fields.
+  // An agent of the platform API without `extras.claude` has these settings in other fields.
   const own = (agent?.extras["claude"] ?? {
     ...(agent && { model: agent.model, max_turns: agent.max_steps }),
   }) as JsonObject;
@@ -42,7 +42,7 @@ export function optionsOf(state: SessionState, prompt: QueuedPrompt): ClaudeOpti
   return ClaudeOptions.parse(base);
 }
 
-/** Returns the model of a run. Returns null if the request names none, so that Claude Code's settings decide. */
+/** Returns the model of a run, or null if no model is named. Claude Code's settings then decide. */
 export function modelNameOf({ agent, control }: SessionState, prompt: QueuedPrompt): string | null {
   const own = agent?.extras["claude"] as { readonly model?: string | null } | undefined;
   const changed = prompt.options as { readonly model?: string | null } | undefined;

@@ -5,10 +5,11 @@ import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
  * Counts the cost of Claude Code against the operator's caps. The model broker reserves money for a call before it
- * forwards the call. Calls without the broker are not visible, so the end of a drive counts the usage in the log.
+ * forwards the call. Calls without the broker are not visible. Their usage in the log is counted when the work on the
+ * session ends.
  */
 export interface Payments {
-  /** Begins to count the cost of a driven session. Returns the function that ends the count. */
+  /** Begins to count the cost of a session. Returns the function that ends the count. */
   begin(state: () => SessionState): () => Promise<void>;
   /** Returns a function that reserves money for a call of this session's process. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
@@ -22,8 +23,8 @@ const BYTES_PER_TOKEN = 4;
 interface Payer {
   readonly state: () => SessionState;
   /**
-   * The caps at the beginning of the drive. A finished run no longer has the key of its prompt, so the caps could not
-   * be found later.
+   * The caps at the beginning of the work on the session. A finished run no longer has the key of its prompt, so the
+   * caps could not be found later.
    */
   readonly caps: readonly Cap[];
   paid: bigint;

@@ -1,13 +1,13 @@
 import type { Child, ChildStart } from "./claude-child.ts";
 
 /**
- * Starts processes before their session exists. A process needs the session's id at its start. So the id is made here,
- * and a new session with the same options gets it.
+ * Starts processes before their session exists. A process needs the session's id at its start. So the id is made in
+ * advance, and a new session with the same options gets this id.
  */
 export interface Prefetch {
   /**
    * Starts a process for the next session of this kind, if none is ready. If too many processes are ready, ends the
-   * process of the kind that was not requested for the longest time.
+   * process that was started first.
    */
   prepare(kind: string, start: ChildStart): void;
   /** Reserves a ready process of this kind for a while. Returns the id for its session. */

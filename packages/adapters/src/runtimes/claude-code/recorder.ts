@@ -51,11 +51,11 @@ export interface Recorder {
   openGates(): void;
   /** Ends the run with an error, without a message from the child. */
   fail(error: Failure): Promise<void>;
-  /** Records the known part of an unfinished answer. The child is ended, and the run continues in another process. */
+  /** Records what has arrived, and the usage of an unfinished answer. The run continues in another process. */
   handOver(): Promise<void>;
   /** Waits until everything that was received is stored. */
   flushed(): Promise<void>;
-  /** Rejects all calls that still wait. */
+  /** Ends the wait of all calls. Calls that are not in the log must not run. */
   close(): void;
 }
 

@@ -36,7 +36,7 @@ const FIRST_WORD = {
 const NOT_RUN =
   "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
-/** Continues an open run without a child. Its server died, or the run waited for an answer. */
+/** Continues an open run that has no child, because its server died or the run waited for an answer. */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
@@ -168,7 +168,7 @@ function hasAnswered(state: SessionState): boolean {
   return state.run !== null && state.run.step > 0 && state.run.calls.length === 0 && last?.role === "assistant";
 }
 
-/** Returns a final answer in the transcript that never became a fact. */
+/** Returns a final answer that the transcript has, but the session's messages do not have. */
 function lastReply(transcript: Transcript, state: SessionState): Extract<ClaudeMessage, { kind: "reply" }> | undefined {
   const entries = transcript.get("") ?? [];
   const last = entries.findLast(({ type }) => type === "assistant" || type === "user");

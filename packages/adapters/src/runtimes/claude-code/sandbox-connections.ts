@@ -88,7 +88,7 @@ export async function openWays(start: WaysOutStart, current: Current): Promise<W
 
 /**
  * Returns the environment variables for a process that calls the model through the broker. The token is valid only for
- * this process, and only while the session is driven.
+ * this process, and only while a worker runs the session.
  */
 function wayToModel(token: string, socket: string): Record<string, string> {
   return {

@@ -269,7 +269,7 @@ function resultsIn(content: Content): readonly CallResult[] {
     }));
 }
 
-/** Keeps only the fields that are token counts, because the SDK adds its own fields and nulls. */
+/** Returns all fields of the usage. A missing count of input or output tokens becomes 0. */
 function usageOf(usage: unknown): Usage {
   const given = usage as Partial<Usage> | null | undefined;
   return { ...given, input_tokens: given?.input_tokens ?? 0, output_tokens: given?.output_tokens ?? 0 };

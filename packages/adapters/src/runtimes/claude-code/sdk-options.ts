@@ -57,7 +57,7 @@ function systemPromptOf({
   return { type: "custom", prompt, snapshot: false };
 }
 
-/** Converts newer options to the SDK's names. Leaves out the budget, because the run enforces it. */
+/** Converts newer options to the SDK's names. Leaves out the budget, because Skein enforces it. */
 function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
   return {
     ...(effort && { effort }),

@@ -71,7 +71,7 @@ export interface HookSession extends HookBridge {
   readonly options: ResolvedOptions;
 }
 
-/** Data that the functions of a drive share. */
+/** Data of a claimed session, for the functions that work on the session. */
 export interface Drive {
   readonly claimed: Claimed;
   readonly lease: Lease;
@@ -196,7 +196,7 @@ export async function startOf(
   const apiEnv = broker ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   const own = options.model ? await models.reach(options.model) : undefined;
   const onlyModel = own && options.model ? onlyModelEnvironment(options.model, own) : {};
-  // The key has no options that can change while a process runs. It has `bypassPermissions`, which cannot be set later.
+  // `key` has no options that can change while a process runs. It has `bypassPermissions`, which cannot be set later.
   const {
     model: _model,
     permission_mode,

@@ -60,7 +60,7 @@ export interface Turn {
   readonly begin: () => void;
 }
 
-/** If an interrupted child sends nothing more for this time, it is ended. */
+/** If an interrupted child does not end its turn in this time, the child is ended. */
 const INTERRUPT_MS = 5000;
 /** When this process stops, a turn may continue for this time. */
 const GRACE_MS = 5000;
@@ -162,7 +162,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     return timer;
   }
 
-  /** Handles facts that other writers appended. */
+  /** Handles new events of the log, which may come from other writers. */
   function react(): void {
     if (isOver) return;
     if (!interrupted) steering.handOver(log.state);
@@ -267,7 +267,9 @@ function wantedEnd(state: SessionState, terms: Parameters<typeof budgetEnd>[1]):
   return cancellation(state, run) ?? (run.calls.length > 0 ? budgetEnd(state, terms) : undefined);
 }
 
-/** Recognises the report of a prompt's end. It may arrive after the next prompt and must not end that prompt. */
+/**
+ * Recognises the report of a prompt's end. It may arrive after the next prompt, and is then no answer to that prompt.
+ */
 function isOfTurnBefore(message: object): boolean {
   const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };
   return type === "command_lifecycle" && state !== "queued" && state !== "started";

@@ -14,8 +14,8 @@ export function bubblewrapArguments(program: SandboxedProgram, pipes: Bubblewrap
     NAMESPACES,
     systemFolders(),
     ["--proc", "/proc"],
-    // If the server runs as root, the kernel also treats the program in the sandbox as root. With these files, it could
-    // change the whole machine.
+    // If the server runs as root, the kernel also treats the program in the sandbox as root. With these files, the
+    // program could change the whole machine.
     READ_ONLY_PROC.flatMap((name) => ["--ro-bind-try", `/proc/${name}`, `/proc/${name}`]),
     ["--dev", "/dev", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
     ["--perms", "1777", "--size", String(temporaryBytes), "--tmpfs", "/tmp"],

@@ -67,7 +67,7 @@ export interface ModelPass {
   open(): void;
   /** Rejects calls from now on, and aborts calls in progress. */
   shut(): void;
-  /** Removes the socket. */
+  /** Aborts calls in progress, and removes the socket. */
   close(): Promise<void>;
 }
 

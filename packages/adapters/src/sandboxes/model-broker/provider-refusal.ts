@@ -13,8 +13,8 @@ const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_t
 
 /**
  * Returns why a request may not be forwarded, or undefined if it may. The provider can call MCP servers, fetch images
- * and documents, and run tools. Without this check, a program without a network could use it to make connections.
- * Reasons: decision 170.
+ * and documents, and run tools. Without this check, a program without a network could make connections through the
+ * provider. Reasons: decision 170.
  */
 export function providerRefusal(
   { mcp_servers, tools, messages }: Readonly<Record<string, unknown>>,

@@ -7,7 +7,7 @@ export interface Action extends Partial<ActionLog> {
 }
 
 /**
- * Returns the rows of `agent_runs` for a fact. Returns no rows if the id of the run is not a UUID, because the id
+ * Returns the rows of `agent_runs` for an event. Returns no rows if the id of the run is not a UUID, because the id
  * becomes a file name.
  */
 export function actionsOf(event: Event): readonly Action[] {

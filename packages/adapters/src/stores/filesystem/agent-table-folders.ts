@@ -25,7 +25,7 @@ export interface AgentDocuments {
 /** The documents in the three folders when the store was opened. */
 interface FoundDocuments {
   readonly ids: ReadonlySet<string>;
-  /** Returns true if no document of a session was removed or added. */
+  /** Returns true if no document of a session was removed or added, and this version would write the same documents. */
   asLeft(sessionId: string, documents: Documented): boolean;
 }
 

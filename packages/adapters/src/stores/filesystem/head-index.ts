@@ -42,7 +42,7 @@ export interface HeadIndex {
 
 export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
   const path = join(folder, "heads.jsonl");
-  /** How many keys of a session the file has. */
+  /** How many idempotency keys of a session the file has. */
   const saved = new Map<string, number>();
   let lines = 0;
   let broken = true;
@@ -83,8 +83,8 @@ export function createHeadIndex(folder: string, heads: Heads): HeadIndex {
       const bytes = await readBytes(path).catch(() => Buffer.alloc(0));
       let bad = false;
       for (const { text } of linesOf(bytes)) {
-        // Only the last line may be unfinished. If an earlier line is damaged, a key could be missing, so the whole
-        // file is ignored.
+        // Only the last line may be unfinished. If an earlier line is damaged, an idempotency key could be missing, so
+        // the whole file is ignored.
         if (bad) return new Map();
         const entry = checkedObject(text) as IndexEntry | undefined;
         if (!entry) {

@@ -16,11 +16,14 @@ export interface Documented {
    */
   readonly conversations: number | null;
   readonly runs: number | null;
-  /** `DOCUMENTS_VERSION` when they were written. */
+  /** `DOCUMENTS_VERSION` when the documents were written. */
   readonly version: number;
 }
 
-/** Increase it when the same log gives other documents. All documents are then compared once, and written again if they differ. */
+/**
+ * Increase this number when the same log gives other documents. All documents are then compared once, and written again
+ * if they differ.
+ */
 export const DOCUMENTS_VERSION = 2;
 
 export const NOT_DOCUMENTED: Documented = {

@@ -11,7 +11,7 @@ export interface OpenHeadsDeps {
   readonly folder: string;
   readonly heads: Heads;
   readonly index: HeadIndex;
-  /** False after a power failure. If false, every log is read, and every document is written again. */
+  /** False after a power failure. If false, every log is read, and every document is compared with its log. */
   readonly trustIndex: boolean;
 }
 

@@ -126,7 +126,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     return oneByOne(keyText({ tenant: owner ?? null, id: options.key.id }), write);
   }
 
-  /** Runs appends with the same key one after another, even if they are for different sessions. */
+  /** Runs appends with the same idempotency key one after another, even if they are for different sessions. */
   async function oneByOne<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     const before = keyed.get(key);
     const mine = before ? before.then(work, work) : work();

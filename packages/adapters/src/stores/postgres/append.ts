@@ -29,7 +29,7 @@ export interface AppendDeps {
 /** The largest sequence that fits into the column. */
 export const LAST_SEQUENCE = 2 ** 31 - 1;
 
-/** Long keys are stored as a hash, because the size of an index entry is limited. */
+/** Longer idempotency keys are stored as a hash, because the size of an index entry is limited. */
 const KEY_LIMIT = 500;
 
 /** Appends events to a session, in one round trip. */

@@ -40,8 +40,8 @@ export interface PostgresStoreOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: string;
   /**
-   * The number of connections for reads and leases. Up to four more connections append, and one more connection listens
-   * and notifies.
+   * The number of connections for reads and leases. Up to four more connections append, one listens and notifies, and
+   * one runs urgent statements.
    */
   readonly poolSize?: number;
   /** The clock for the times of events. Leases and timers use the database's clock. */

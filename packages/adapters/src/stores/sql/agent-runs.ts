@@ -27,12 +27,12 @@ export interface ActionSql {
   readonly actionType: (action: string) => string;
 }
 
-/** How many numbers in `log_id` are reserved for the actions of one fact. */
+/** How many numbers in `log_id` are reserved for the actions of one event. */
 export const ACTIONS_PER_EVENT = 8;
 
 /**
  * Returns the query for the table agent_runs, with a branch per action. Its branches are generated from `DIALECTS`,
- * like the documents.
+ * like the documents of the filesystem store.
  *
  * Each branch has the types of its fact and of its action as constants. So a query for one action reads only the facts
  * of this action. PostgreSQL's index of types finds them in the order of time; sqlite's index has only rare types.

@@ -42,7 +42,7 @@ export interface DatabaseDeps {
   readonly file: string;
   /** How long a write waits for another process that is writing. */
   readonly busyMs: number;
-  /** Called after every commit that wrote something. */
+  /** Called after every commit. */
   readonly committed: () => void;
 }
 

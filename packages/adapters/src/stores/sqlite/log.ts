@@ -65,7 +65,7 @@ export interface Head {
   readonly owner: string | null;
   readonly leased_until: number;
   readonly due_at: number | null;
-  /** The highest version of a fact in the log. */
+  /** `FACT_VERSION` of the process that created the session. */
   readonly fact_version: number;
 }
 
@@ -95,7 +95,7 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
     return db.all(READ, sessionId, after, limit).map(toEvent);
   }
 
-  /** Returns the events of an earlier append with the same key. */
+  /** Returns the events of an earlier append with the same idempotency key. */
   function storedUnder(key: NonNullable<AppendOptions["key"]>, tenant: string): readonly Event[] | undefined {
     const kept = db.get("select * from keys where tenant = ? and key = ?", tenant, key.id);
     if (!kept) return undefined;

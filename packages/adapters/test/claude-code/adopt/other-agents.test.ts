@@ -28,8 +28,8 @@ function folder(): string {
 }
 
 /**
- * Adopts a session of another agent, and writes it into a data directory of Claude Code. Its working folder is replaced
- * by a folder that exists.
+ * Adopts a session of another coding agent, and writes it into a data directory of Claude Code. The session gets a
+ * working folder that exists.
  */
 async function sentToClaude(agent: "codex" | "opencode", id: string) {
   const home = folder();
@@ -58,7 +58,7 @@ async function sentToClaude(agent: "codex" | "opencode", id: string) {
   return { home, work, id: row.id, title: found.summary, events };
 }
 
-describe("a session of another agent continues in Claude Code", { timeout: 120_000 }, () => {
+describe("a session of another coding agent continues in Claude Code", { timeout: 120_000 }, () => {
   test.each([
     [
       "codex" as const,
@@ -66,7 +66,7 @@ describe("a session of another agent continues in Claude Code", { timeout: 120_0
       ["Run the tests", "npm test", "12 passing", "All 12 tests pass."],
     ],
     ["opencode" as const, "ses_a", ["Where are the helpers?", "a.ts", "helpers in a.ts", "In a.ts."]],
-  ])("%s", async (agent, sessionId, said) => {
+  ])("a session of %s continues in Claude Code", async (agent, sessionId, said) => {
     const { home, work, id, title, events } = await sentToClaude(agent, sessionId);
     expect(events.map(({ event_type }) => event_type)).toContain("tool.started");
     const options: Options = {

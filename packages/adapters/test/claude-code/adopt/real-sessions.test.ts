@@ -150,12 +150,12 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect([...before.keys()].some((path) => path.includes("/tool-results/"))).toBe(true);
     expect([...back.keys()].toSorted()).toEqual([...before.keys()].toSorted());
     for (const [path, bytes] of before) expect(back.get(path)?.equals(bytes), path).toBe(true);
-    // Exporting again changes nothing, and a file with other content is not overwritten.
+    // Exporting again changes nothing.
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("second"));
     expect(await readBy("second")).toEqual(await readBy("first"));
   });
 
-  test("the SDK resumes an adopted session from its exported files, and a second adoption adds the new turn", async () => {
+  test("the SDK resumes an adopted session from its exported files, and an adoption in another store has the new turn", async () => {
     const { sessions } = await adopted();
     writeClaudeFiles(claudeFiles(id, await sessions.events(id)), directory("third"));
     const result = await say("Third turn:", [{ text: "Still here." }], { ...options("third"), resume: id });

@@ -280,7 +280,7 @@ function replayed(rows: readonly Row[]): readonly (readonly unknown[])[] {
   return [init, ...others.flatMap((one) => (one[1] === "again" ? [init, one] : [one]))];
 }
 
-test("sqlite and SQL over any store return the same session messages", async () => {
+test("the view in sqlite and Skein's SQL over a store return the same session messages", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-messages-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const store = await createSqliteStore({ file: join(folder, "skein.db") });

@@ -1,4 +1,4 @@
-/** A process that drives Claude Code sessions until a test kills it: `claude-server.ts STORE HOME API [LEASE]`. */
+/** A process that runs Claude Code sessions until a test kills it: `claude-server.ts STORE HOME API [LEASE]`. */
 import { join } from "node:path";
 import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createClaudeCode } from "@skein/adapters/runtimes/claude-code";

@@ -36,7 +36,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   const facts: Fact[] = [];
   /** Adds facts with the time at which they happened. Without this, an old session would look like work of today. */
   const write = (then: number, ...more: readonly Fact[]): void => {
-    // Some agents write no times.
+    // Some coding agents write no times.
     const at = then > 0 ? new Date(then).toISOString() : undefined;
     for (const fact of more) facts.push(at === undefined ? fact : happenedThen(fact, at));
   };
@@ -52,7 +52,7 @@ export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] 
   /** The times of the current message and of the previous message. */
   let time = session.startedAt.getTime();
   let lastTime = time;
-  /** A user line that no person typed. If the model answers it, it begins a run. */
+  /** A user line that no person typed. The line begins a run if the model answers the line. */
   let unanswered: UserLine | null = null;
   /** Answers that a rewind removed, from the time before the first run. */
   const leftBehind: Answer[] = [];
@@ -192,8 +192,8 @@ function copyFact({ name, bytes }: FileCopy, place: string): Fact {
 }
 
 /**
- * Returns a function that finds the results of an answer's calls. It returns the id of the first user line with such a
- * result.
+ * Returns a function that finds the results of an answer's calls. The function returns the id of the first user line
+ * with such a result, or a new id.
  */
 function resultIdsByCall(messages: readonly TranscriptMessage[], ids: Ids): (answer: AnswerLines) => string {
   const byCall = new Map<string, string>();

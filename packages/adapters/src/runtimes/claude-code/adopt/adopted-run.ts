@@ -41,11 +41,11 @@ export interface AdoptedRun {
   resulted(result: { toolUseId: string; content: Content; isError: boolean; time: number }): void;
   /** Adds a prompt that a person typed during the run. */
   steered(content: Content, at: { messageId: string; time: number }): void;
-  /** Counts the usage of a subagent. */
+  /** Counts an answer of a subagent. */
   counted(answer: Pick<Answer, "usage" | "cost">): void;
   noticed(notice: { messageId: string; subtype: string; entry: Record<string, unknown>; time: number }): void;
   failed(failure: Failure): void;
-  /** Ends the run. If the run has no final answer, it ends as interrupted. */
+  /** Ends the run. Without a failure and without a final answer, the run ends as interrupted. */
   end(time: number): void;
 }
 

@@ -33,7 +33,8 @@ export function checkpointsOf({ lines, cwd }: ClaudeSession): ReadonlyMap<string
       const known = copies.get(path);
       copies.set(path, backupFileName);
       if (known === backupFileName) continue;
-      // The first snapshot of a message has changes of the previous turn. Its updates have changes of the current turn.
+      // The first snapshot of a message has changes of the previous turn. Later snapshots of the message have changes
+      // of the current turn.
       if (!isNew) files.add(place(path));
       else if (newest !== undefined && known !== undefined) of(newest).add(place(path));
     }

@@ -13,7 +13,7 @@ export function claudeFiles(sessionId: string, events: readonly Event[]): readon
   if (!own)
     throw new KnownError(
       "invalid",
-      `Session ${sessionId} has no transcript of Claude Code: another runtime drives it.`,
+      `Session ${sessionId} has no transcript of Claude Code: the session has another runtime.`,
     );
   const project = `projects/${encodeProjectPath(projectOf(events, own))}`;
   return [...transcripts].flatMap(([subpath, lines]) => {
@@ -63,7 +63,7 @@ function ownModel(line: string): string {
   return JSON.stringify({ ...entry, message: { ...message, model: STAND_IN, usage: NO_TOKENS } });
 }
 
-/** Returns the folder of the session: the folder to which it was moved, or the folder of its first line. */
+/** Returns the folder to which the session was moved, or the first folder in its lines, or its working directory. */
 function projectOf(events: readonly Event[], lines: readonly string[]): string {
   const entries = lines.map(entryOf);
   const moved = entries.findLast((entry) => entry["type"] === "relocated")?.["relocatedCwd"];

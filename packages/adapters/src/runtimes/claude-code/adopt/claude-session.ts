@@ -82,7 +82,7 @@ export interface ClaudeSession {
   readonly toolResults: readonly FileCopy[];
 }
 
-/** A file in a folder beside the transcript. */
+/** A file that Claude Code keeps for the session outside of its transcripts. */
 export interface FileCopy {
   readonly name: string;
   readonly bytes: Uint8Array;
@@ -99,7 +99,7 @@ export interface ClaudeSubagent {
   readonly lines: readonly TranscriptLine[];
 }
 
-/** Reads the files of a session: its transcript, the transcripts of its subagents, and copies of files. */
+/** Reads the files of a session: all transcripts, copies of changed files, and long outputs of tools. */
 export function readClaudeSession(found: FoundSession): ClaudeSession {
   if (!Uuid.safeParse(found.id).success)
     throw new KnownError("invalid", `Session ${found.id} has an id that is not a UUID, and cannot be adopted.`);

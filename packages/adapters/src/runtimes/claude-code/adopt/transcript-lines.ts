@@ -52,8 +52,9 @@ export function linesFact(lines: readonly TranscriptLine[], subpath: string | nu
 }
 
 /**
- * Returns the lines of a session's transcripts. The key null is the transcript of the session, other keys are the paths
- * of subagents. A title from Skein becomes a line at its place in the log, so that a later export only adds lines.
+ * Returns the lines of a session's transcripts. The key null is the transcript of the session. Other keys are the paths
+ * of subagents, long outputs and file copies. A title from Skein becomes a line at its place in the log, so that a
+ * later export only adds lines.
  */
 export function linesOfEvents(events: readonly Event[]): ReadonlyMap<string | null, readonly string[]> {
   const transcripts = new Map<string | null, string[]>();
@@ -103,7 +104,7 @@ function withoutTokens(line: string): string {
   return JSON.stringify({ ...entry, message: { ...message, usage: NO_TOKENS } });
 }
 
-/** The usage of an answer for which the named model used no tokens. */
+/** Replaces the usage of an answer that the named model did not write. */
 export const NO_TOKENS = {
   input_tokens: 0,
   output_tokens: 0,

@@ -22,7 +22,8 @@ type NamedFolders = Readonly<Record<string, { readonly path: string; readonly ac
 
 /**
  * Decides in which folders requests may work: in folders with a name, and in all folders inside a root. Rejects a
- * folder that contains data of the server, or is inside such data. Its sessions could read keys and other sessions.
+ * folder that contains data of the server, or is inside such data. Sessions in such a folder could read API keys and
+ * other sessions.
  */
 export function createFolders(
   roots: readonly string[],

@@ -98,7 +98,7 @@ const Kept = z.object({
   secrets: z.record(z.string(), z.string()).default({}),
   /** True if an admin key allowed the session to bypass permissions. */
   bypass: z.boolean().default(false),
-  /** True if the session was created with a sandbox. */
+  /** True if the latest option `sandbox` of the session enabled the sandbox. */
   sandboxed: z.boolean().default(false),
   /** The name of the key that created the session. The key's rules apply to the session. */
   key: z.string().default(""),

@@ -64,7 +64,7 @@ export interface GuardedChild {
   readonly killed: boolean;
   readonly exitCode: number | null;
   readonly signalCode: NodeJS.Signals | null;
-  /** Ends the child and everything that it started. SIGKILL ends it immediately, other signals after `graceMs`. */
+  /** Ends the child and everything that it started. If `signal` is not SIGKILL, SIGKILL follows after `graceMs`. */
   kill(signal: NodeJS.Signals): boolean;
   /** Changes the given limits and keeps all others. */
   agree(terms: ChildTerms): void;

@@ -10,7 +10,7 @@ const WRITE_EVENT = `create trigger write_event instead of insert or delete on s
  *
  * `skein.events` becomes a view, because servers of the previous version use this name. An old table with events gets
  * another name, and the view shows both tables. skein.move_events moves the old events in small steps while servers are
- * running. The migration holds both locks for milliseconds, even for a large table.
+ * running. The migration holds its locks for milliseconds, even for a large table.
  */
 export const partitionedEvents = /* sql */ `
 -- The oldest schema whose code still works with this one. Null: only code that knows this schema.

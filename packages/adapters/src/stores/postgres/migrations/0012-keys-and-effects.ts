@@ -1,4 +1,4 @@
-/** Columns for the key that opened a session, and for tool calls with an unknown effect. */
+/** Columns for the API key that opened a session, and for tool calls with an unknown effect. */
 export const keysAndEffects = /* sql */ `
 alter table skein.sessions add column opened_by text;
 alter table skein.sessions add column has_unknown_effect boolean not null default false;

@@ -3,7 +3,7 @@ import { COUNTERS } from "@skein/core";
 /**
  * Adds sums by quarter of an hour to the sums by day. They are needed for days in other time zones, because every time
  * zone's day begins at a quarter of an hour. They are also needed for incomplete days at both ends of a requested
- * period. All sums are also grouped by the key that opened the session.
+ * period. The sums of usage are also grouped by the API key that opened the session.
  *
  * skein.roll_up adds up every existing run again. Until then, these runs are counted row by row.
  */

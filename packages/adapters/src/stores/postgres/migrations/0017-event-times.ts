@@ -2,7 +2,9 @@ const PARTITIONS = Array.from({ length: 8 }, (_, n) => n);
 const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data, blob, created_at";
 const BY_TIME = "(event_type, coalesce(happened_at, created_at) desc)";
 
-/** When an event happened. Null if that is when it was written, so only for adopted and imported sessions not null. */
+/**
+ * When an event happened. Null if the event was written at that time: only adopted and imported events have a value.
+ */
 export const eventTimes = /* sql */ `
 alter table skein.log_events add column happened_at timestamptz;
 do $$ begin
@@ -23,8 +25,9 @@ const ADOPTED = `select r.session_id from skein.runs r join skein.sessions s on 
   where r.started_at < s.created_at`;
 
 /**
- * Fills in the times of events that are already stored. Writers put \`happened_at\` first in a body. A JSON operator would
- * fail if the body has NUL anywhere. The microseconds of \`created_at\` keep the order of events within a millisecond.
+ * Fills in the times of events that are already stored. Writers put `happened_at` first in a body. The text is matched,
+ * because a JSON operator would fail if the body has NUL anywhere. The microseconds of `created_at` keep the order of
+ * events within a millisecond.
  */
 export const firstEventTimes = /* sql */ `
 update skein.log_events e set happened_at =
@@ -42,9 +45,9 @@ create index concurrently log_events_${n}_time on skein.log_events_${n} ${BY_TIM
 ).join("");
 
 /**
- * The tool calls of adopted runs were in the sums of the day of the adoption. An update of a run that has ended subtracts
- * it from the sums, and skein.roll_up adds it up again. The lock keeps skein.roll_up from running until its new text is
- * there. The heads are locked first, as a deletion does, so that neither waits for the other.
+ * The tool calls of adopted runs were in the sums of the day of the adoption. An update of a run that has ended
+ * subtracts it from the sums, and skein.roll_up adds it up again. The lock keeps skein.roll_up from running until its
+ * new text is there. The heads are locked first, as a deletion does, so that neither waits for the other.
  */
 export const toolTimes = /* sql */ `
 select pg_advisory_xact_lock(7305);
