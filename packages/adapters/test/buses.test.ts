@@ -137,7 +137,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       expect(redis.ask("GET", `session_lock:${id}`)).toBe("another");
     });
 
-    test("the bus works even if some of its keys have values of other types", async () => {
+    test("the bus works even if some of its Redis keys have values of other types", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       redis.ask("SET", "active_connections", "no set");
       redis.ask("SADD", `session_lock:${id}`, "no string");
@@ -150,7 +150,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
     });
   });
 
-  describe("that goes away", () => {
+  describe("when Redis goes away", () => {
     test("after a restart of Redis, subscriptions work again, and the loss and the return are reported once", async () => {
       const reports: string[] = [];
       const [a, b] = [await ready(machine((error) => reports.push(String(error)))), await ready(machine())];

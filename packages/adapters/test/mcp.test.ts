@@ -129,7 +129,7 @@ test("if a server lists 10,000 tools, the first hundred are used, and people get
   expect(notices).toEqual([expect.stringMatching(/lists \d+ tools or more; the first 100 are used/)]);
 });
 
-test("a description of a megabyte is cut", async () => {
+test("a tool description of a megabyte is cut", async () => {
   const { tools } = await overStdio("wordy");
   expect(tools.find(({ name }) => name === "mcp__test__wordy")?.description.length).toBe(4000);
 });

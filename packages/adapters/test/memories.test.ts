@@ -137,7 +137,7 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     "the of and",
     "🐙",
     "x".repeat(1e6),
-  ])("a prompt is never query syntax: %j", async (query) => {
+  ])("a prompt is never read as query syntax: %j", async (query) => {
     const memory = await open();
     await memory.update({ state: session("s1", "harbour"), answer: "nine" });
     const { found } = await memory.retrieve({ state: session("s2", ""), query });

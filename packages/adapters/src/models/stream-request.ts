@@ -55,7 +55,7 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
 ): Promise<Got> {
   let answer: Got;
   try {
-    // A redirect would send the key to another address.
+    // If a redirect were followed, the API key would be sent to another address.
     answer = await send(url, { ...request, redirect: "manual" });
   } catch (error) {
     if (request.signal?.aborted) throw error;

@@ -15,7 +15,7 @@ export interface FoundSkill extends Skill {
 }
 
 const FILE = "SKILL.md";
-/** The largest file of a skill, in bytes. A tool result has the same limit. */
+/** The largest file of a skill, in bytes. A tool result may have as many characters. */
 const MOST_BYTES = 100_000;
 
 /**

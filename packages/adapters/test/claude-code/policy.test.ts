@@ -240,7 +240,7 @@ describe("settings of the operator that allow more", () => {
     );
   });
 
-  test("the log has the real path of the folder", async () => {
+  test("the options for the log have the real paths of folders", async () => {
     const admitted = await policy(settings()).admit(
       asked({ cwd: join(root, "in"), add_dirs: ["work"], sandbox: { allowed_paths: [join(root, "in")] } }),
       request,

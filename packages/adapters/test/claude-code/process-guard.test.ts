@@ -192,7 +192,7 @@ test("a child that crashes leaves no core dump", async () => {
   expect(await textOf(child.stdout)).toBe("0\n");
 });
 
-test("when the lease of a running server is over, the guard ends the child", async () => {
+test("when the lease of a running server is over, the child is ended", async () => {
   let goodFor = 10_000;
   const child = start("echo up; sleep 1000", { terms: { goodForMs: () => goodFor } });
   await once(child.stdout, "data");

@@ -16,8 +16,8 @@ import type { SessionModels } from "./session-models.ts";
 const ALIAS = /^(?:default|best|sonnet|opus|haiku|opusplan)(?:\[1m\])?$/;
 
 /**
- * Returns the end of a run if its budget is used up, or undefined. Claude Code's limit cannot be used, because it
- * counts per process.
+ * Returns the end of a run if its budget is used up, or undefined. Claude Code's limit cannot be used, because
+ * Claude Code counts per process.
  */
 export function budgetEnd(
   state: SessionState,

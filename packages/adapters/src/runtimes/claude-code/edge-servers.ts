@@ -13,8 +13,8 @@ export interface EdgeServers {
 }
 
 /**
- * Keeps the credentials of MCP servers out of the sandbox. This process connects to servers with an address and to
- * commands with an environment, and passes their messages to Claude Code. A command without an environment has no
+ * Keeps the credentials of MCP servers out of the sandbox. This process connects to servers with an address, starts
+ * commands with an environment, and passes the messages of both to Claude Code. A command without an environment has no
  * secret, so it runs in the sandbox. Reasons: decision 178.
  */
 export async function edgeServers(

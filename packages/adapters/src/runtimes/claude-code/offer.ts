@@ -14,7 +14,7 @@ export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
 /** A command that needs no model. Before its answer, Claude Code reports its tools, models and servers. */
 const WITHOUT_MODEL = "/cost";
 
-/** Starts a process to find out what a session with these options would have. Then removes the files of the process. */
+/** Starts a process to find out what a session with these options would have. Ends the process, but keeps its files. */
 export async function askOffer(
   { options, places }: Pick<ChildStart, "options" | "places">,
   { sdk, spawn }: ChildDeps,

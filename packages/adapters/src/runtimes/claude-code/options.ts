@@ -12,7 +12,7 @@ export interface ResolvedOptions extends Omit<ClaudeOptions, "settings" | "cwd">
   /** An absolute path that exists. */
   readonly cwd: string;
   readonly settings?: JsonObject | string | null | undefined;
-  /** The rules for the key that created the session. */
+  /** The rules for the API key that created the session. */
   readonly rules?: KeyPolicy;
   /** The operator's MCP servers among `mcp_servers`, with their sandbox rules. */
   readonly ownServers?: Readonly<Record<string, OwnServer>>;

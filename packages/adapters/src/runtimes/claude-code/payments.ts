@@ -13,7 +13,7 @@ export interface Payments {
   begin(state: () => SessionState): () => Promise<void>;
   /** Returns a function that reserves money for a call of this session's process. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
-  /** Returns why the last call of this session was rejected. Returns undefined if the money was enough. */
+  /** Returns why a cap rejected the last model call of this session. Returns undefined if the money was enough. */
   refusal(sessionId: string): string | undefined;
 }
 

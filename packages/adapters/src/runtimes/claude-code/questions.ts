@@ -53,7 +53,7 @@ const NEVER = new Promise<never>(() => {});
 
 export function createQuestions({ log, answers, begins, park, failed, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
-  /** The decisions by call. A resumed child asks again about its call and gets the same decision. */
+  /** The decisions by call. A resumed child asks twice about the call that it resumes, and gets the same decision. */
   const decided = new Map<string, Promise<PermissionResult>>();
   const ofSubagents = new Set<string>();
   let closed = false;

@@ -21,13 +21,13 @@ import type { ClaudeMessage } from "./sdk-messages.ts";
 import type { CallTerms, SessionModels } from "./session-models.ts";
 
 export interface RecordOptions {
-  /** Returns the price of a model's answers. */
+  /** Returns the terms by which a model's answers are priced. */
   readonly termsOf: SessionModels["termsOf"];
   /** Returns the token limit of an answer, or undefined if it is unknown. */
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** True if the run continues in another process. A new answer then replaces the interrupted answer. */
   readonly goesOn?: boolean;
-  /** Returns why the last call was rejected. Returns undefined if the money was enough. */
+  /** Returns why a cap rejected the last model call. Returns undefined if the money was enough. */
   readonly unpaid?: () => string | undefined;
 }
 

@@ -25,7 +25,7 @@ export interface RecorderDeps {
   readonly store: Store;
   readonly child: Child;
   readonly log: DriverLog;
-  /** The run to record. Null for a child that only changes files. */
+  /** The run to record. Null for a rewind, which changes files without a run. */
   readonly runId: string | null;
   readonly now: () => number;
   readonly ids: Ids;
@@ -39,8 +39,8 @@ export interface RecorderDeps {
 }
 
 /**
- * Records messages and transcript entries of a child, in one append if they arrive together. A message becomes a fact
- * only after its entries are stored, so that a resumed child knows everything in the log.
+ * Records messages and transcript entries of a child, in one append if they arrive together. A message becomes an
+ * event of the log only after its entries are stored, so that a resumed child knows everything in the log.
  */
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;

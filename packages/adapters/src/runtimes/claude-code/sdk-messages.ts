@@ -48,8 +48,8 @@ export interface CallResult {
 }
 
 /**
- * A message, and the uuids of its transcript entries. The message may become a fact only after these entries are
- * stored.
+ * A message, and the uuids of its transcript entries. The message may become an event of the log only after these
+ * entries are stored.
  */
 export interface PendingMessage {
   readonly message: ClaudeMessage;

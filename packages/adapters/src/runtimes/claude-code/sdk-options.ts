@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import type { Options, Settings } from "@anthropic-ai/claude-agent-sdk";
 import type { ResolvedOptions } from "./options.ts";
 
-/** Converts the Claude API's options to options of the SDK. The driver adds further options. */
+/** Converts the Claude API's options to options of the SDK. `startOf` adds further options. */
 export function sdkOptions(options: ResolvedOptions): Options {
   const { allowed_tools, permission_mode, setting_sources, max_turns, model, add_dirs, output_format } = options;
   const settings = settingsOf(options);

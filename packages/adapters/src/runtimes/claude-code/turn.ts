@@ -47,7 +47,7 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Returns why the last call was rejected. Returns undefined if the money was enough. */
+  /** Returns why a cap rejected the last model call. Returns undefined if the money was enough. */
   readonly unpaid?: () => string | undefined;
   /** The session's limit for messages of the child, in bytes. Null for no limit. */
   readonly maxMessageBytes: number | null;

@@ -30,8 +30,8 @@ function follow(documentState: DocumentState, state: SessionState, event: Event)
   try {
     fold(state, [event]);
   } catch (error) {
-    // The log may have facts that `fold` rejects, for example of a newer version. Such a log can be used, but has no
-    // documents.
+    // The log may have facts that `fold` rejects, for example of a newer version. Such a log can be used, but its
+    // configuration and conversations are no longer written as documents.
     if (!isKnownError(error)) throw error;
     documentState.state = undefined;
     return;

@@ -81,7 +81,7 @@ export async function withKnownErrors<Result>(path: string, work: () => Promise<
  */
 export function makeFolder(path: string): void {
   const parent = dirname(path);
-  // The parent is made only once, because below /proc the kernel reports existing folders as missing.
+  // The parent is made once, without a retry: below /proc, the kernel reports existing folders as missing.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: FOLDER_MODE });

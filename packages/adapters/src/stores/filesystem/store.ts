@@ -150,7 +150,7 @@ async function openStore(folder: string, lock: ProcessLock, now: () => number): 
     closed = true;
     followers.close();
     await queues.idle();
-    // Work that fails here, or takes too long, is repeated at open.
+    // Errors are ignored. Documents that are not written here are written at open.
     await leases.keepFences().catch(() => {});
     await atMost(DOCUMENTS_AT_CLOSE, documents.settle());
     await documents.stop();

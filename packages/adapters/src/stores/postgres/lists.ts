@@ -88,8 +88,8 @@ export async function countSessions(connections: Connections, filter: SessionFil
 
 /**
  * Makes a separate statement for each combination of filters, so that each statement can use its index. A statement
- * with a label is not prepared. The number of its rows depends on the label, and a prepared statement would keep a plan
- * that sorts all rows.
+ * with a tag or metadata condition is not prepared. The number of its rows depends on the value, and a prepared
+ * statement would keep a plan that sorts all rows.
  */
 function statement(kind: string, used: readonly string[], text: string): Statement {
   return used.includes("label") ? { text } : { name: `skein-${kind}-${used.join("-")}`, text };

@@ -5,7 +5,7 @@ import type { Connections } from "./connections.ts";
  * slower.
  */
 export interface RollUp {
-  /** Called after an append that changed what is summed. */
+  /** Called after each append. */
   noted(): void;
   stop(): void;
 }

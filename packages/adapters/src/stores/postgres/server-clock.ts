@@ -3,7 +3,7 @@ import type { Query } from "./query.ts";
 
 /** Measures how much PostgreSQL's clock differs from the clock of this machine. */
 export interface ServerClock {
-  /** How many milliseconds must be added to a time of this machine. */
+  /** How many milliseconds must be added to a time of this machine to get PostgreSQL's time. */
   readonly ahead: () => number;
   measure(): Promise<void>;
   stop(): void;

@@ -140,8 +140,9 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
 /**
  * The store for production: one PostgreSQL, any number of processes.
  *
- * Each operation is one function in the database and one round trip. An append passes its events directly to followers
- * in this process. Other processes are notified by NOTIFY after the commit, and find missed events by a sweep.
+ * Appends, claims, releases and deletions are each one function in the database and one round trip. An append passes
+ * its events directly to followers in this process. Other processes are notified by NOTIFY after the commit, and find
+ * missed events by a sweep.
  */
 export async function createPostgresStore({
   url,

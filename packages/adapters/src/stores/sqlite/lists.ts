@@ -117,7 +117,7 @@ export function usageOf(db: Database, query: UsageQuery): readonly UsageRow[] {
 
 interface Selection {
   readonly from: string;
-  /** Whether `l0`, the table of the first label, is joined before the sessions. */
+  /** Whether `l0`, the table of the first tag or metadata condition, is joined before the sessions. */
   readonly hasLead: boolean;
   readonly where: string[];
   readonly values: (string | null)[];

@@ -287,7 +287,7 @@ describe("how lines become facts", () => {
     });
   });
 
-  test("interrupted, failed and unfinished turns end with different outcomes", async () => {
+  test("an interrupted or unfinished turn is cancelled, and a turn with an API error fails", async () => {
     const root = dataWith([
       typed(1, "one"),
       spoke(2, "m1", text("I will")),

@@ -221,7 +221,7 @@ async function rowsOf(store: Store, sessionId: string): Promise<readonly Session
   return (await store.read(sessionId)).flatMap((event) => rowOf(event) ?? []);
 }
 
-test("the session messages in PostgreSQL are in the order of the log, and equal the stream", async () => {
+test("the session messages in PostgreSQL are in the order of the log, and equal the messages of the API's stream", async () => {
   const server = inject("postgres");
   const database = await createDatabase(server.url, { template: server.template });
   onTestFinished(() => database.drop());

@@ -53,7 +53,7 @@ export interface AdoptedRunDeps {
   readonly ids: Ids;
   /** Writes facts with the time at which they happened, in milliseconds. */
   readonly write: (time: number, ...facts: readonly Fact[]) => void;
-  /** The number of messages and their total size. All runs of a session share this object. */
+  /** The number of messages, and their estimated tokens. All runs of a session share this object. */
   readonly transcript: { messages: number; tokens: number };
 }
 

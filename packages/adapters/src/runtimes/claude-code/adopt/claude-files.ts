@@ -37,7 +37,7 @@ function textFile(path: string, content: string): ClaudeFile {
   return { path, content, encoding: "utf8" };
 }
 
-/** Returns the newest copy. */
+/** Returns the file in the newest line. Returns no file if its name is not safe. */
 function copyFiles(folder: string, lines: readonly string[], safe: RegExp): readonly ClaudeFile[] {
   const { name, data } = entryOf(lines.at(-1) ?? "");
   if (typeof name !== "string" || typeof data !== "string" || !safe.test(name)) return [];

@@ -4,8 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 /**
- * Writes files of a session into a data directory. Only their owner can read them. Transcripts may only get longer. If
- * an existing transcript has other lines, nothing is written.
+ * Writes files of a session into a data directory. Only the user of this process can read the files. Transcripts may
+ * only get longer. If an existing transcript has other lines, nothing is written.
  */
 export function writeClaudeFiles(files: readonly ClaudeFile[], directory: string): readonly string[] {
   const places = files.map(({ path, content, encoding }) => ({

@@ -8,7 +8,7 @@ interface Change {
   readonly sequence: number;
   readonly at: string;
   readonly toolUseId: string | null;
-  /** Null if the file did not exist. */
+  /** Null if the file did not exist, or its content was not recorded. */
   readonly before: string | null;
   /** False if the file was too large, so that its content was not recorded. */
   readonly known: boolean;

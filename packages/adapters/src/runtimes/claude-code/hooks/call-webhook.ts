@@ -17,7 +17,7 @@ export interface WebhookCall {
   readonly hook: HookWebhook;
   readonly id: string;
   readonly payload: object;
-  /** The key that signs the call. */
+  /** The secret that signs the call. */
   readonly secret: string;
 }
 

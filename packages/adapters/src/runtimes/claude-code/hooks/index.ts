@@ -37,7 +37,7 @@ export function createHooks(session: HookedSession, deps: HooksDeps): NonNullabl
     hooks.UserPromptSubmit = [{ ...start, hooks: start.hooks.map(atFirst) }, ...(hooks.UserPromptSubmit ?? [])];
   const [notice] = hooks.Notification ?? [];
   if (notice) {
-    // The PermissionRequest hook is asked first. People get a notice only if this hook makes no decision.
+    // The PermissionRequest hook is asked first. People get a notice unless this hook allows or denies the call.
     const [decides = { hooks: [noOpinion] }] = hooks.PermissionRequest ?? [];
     const timeout = decides.timeout ?? notice.timeout;
     const told = decides.hooks.flatMap((decide) => notice.hooks.map((tell) => whenUndecided(decide, whenAsked(tell))));

@@ -25,7 +25,7 @@ export { type GuardedProxy, createGuardedProxy } from "../../../sandboxes/guarde
 export { ClaudeSettings } from "./settings.ts";
 export { CLAUDE_TOOLS } from "./tool-names.ts";
 
-/** The key and the session of a request. */
+/** The API key and the session of a request. */
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;

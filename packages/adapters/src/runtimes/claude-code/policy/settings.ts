@@ -80,7 +80,7 @@ const ProcessSettings = z.strictObject({
 });
 
 export const ClaudeSettings = z.strictObject({
-  /** Names of keys that may run Claude Code without the scope `admin`. */
+  /** Names of API keys that may run Claude Code without the scope `admin`. */
   keys: z.array(z.string().min(1)).default([]),
   /** Requests may use these folders and their subfolders as `cwd`, `add_dirs` and the sandbox's `allowed_paths`. */
   roots: z.array(AbsolutePath).default([]),

@@ -19,8 +19,7 @@ export interface Migration {
    */
   readonly oldest?: number;
   /**
-   * The locks on tables in use, as `skein.x in … mode`, if the migration takes several. They are taken together, before
-   * anything else.
+   * The locks on tables in use, as `skein.x in … mode`. They are taken together, before anything else.
    */
   readonly locks?: readonly string[];
   /**
