@@ -13,7 +13,7 @@ export interface HistoryChange {
   readonly change: "created" | "appended" | "rewritten" | "removed";
 }
 
-/** A session by its id. If sessions of several agents have this id, `source` is the agent; undefined: the last active one. */
+/** A session by its id. If several agents have sessions with this id, `source` names the agent; undefined means the session that was active last. */
 export interface HistoryName {
   readonly id: string;
   readonly source: string | undefined;

@@ -82,7 +82,7 @@ export interface Keys {
   has(key: string): Promise<boolean>;
   /** Returns the reason why a key was not recognised, as a sentence for its sender. */
   problemWith(key: string): string;
-  /** The principal of the key with this id; undefined if it was revoked. */
+  /** The principal of the key with this id; undefined if the key is unknown, expired or revoked. */
   byId(keyId: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a key that was recognised before is still valid. */
   isValid(keyId: string): Promise<boolean>;

@@ -41,7 +41,7 @@ export interface ServerContext {
   readonly checkStore: StoreCheck;
   /** Undefined if the file store cannot be checked. */
   readonly checkFiles: StoreCheck | undefined;
-  /** Finds the sessions that no worker can drive. */
+  /** Finds the sessions that no worker can run. */
   readonly unserved: () => Promise<readonly Unserved[]>;
   readonly webhooks: Webhooks;
   readonly tracing: Tracing;
@@ -78,7 +78,7 @@ export interface RawAnswer {
 export interface CheckedAnswer {
   readonly checked: string;
 }
-/** The result of a handler that answers on the connection. */
+/** The result of a handler that writes the response to the connection itself. */
 export const TAKEN_OVER = Symbol("taken over");
 
 type Handler<Name extends RouteName> = (

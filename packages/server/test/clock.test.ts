@@ -13,7 +13,7 @@ function clock() {
 
 const HOUR = 3600 * 1000;
 
-test("keys stay valid when the clock goes back", () => {
+test("a key stays within its limits when the clock goes back", () => {
   const { now, jump } = clock();
   const meter = createMeter(DEFAULT_LIMITS, now);
   meter.request("key");

@@ -28,7 +28,7 @@ async function world(agent: Record<string, unknown> = {}) {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Returns the paths of all routes that a key with the scope read may call. */
+/** Returns the paths of all GET routes that need only the scope read or sql. */
 function addresses({ id, agentId, runId }: World): readonly string[] {
   const values: Record<string, string> = { session_id: id, agent_id: agentId, run_id: runId, step: "1" };
   const routes: readonly Route[] = Object.values(ROUTES);
@@ -43,7 +43,7 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** Returns the answer of a path. An endless stream is read until it is silent for the first time. */
+/** Returns the answer of a path. A stream is read to the end of the session's run, or for 200 ms. */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });

@@ -172,7 +172,7 @@ test("a tenant's model at another address does not get the operator's key for th
     const answer = await who("POST", "/v1/models", { name: "openai/gpt-6", settings });
     expect(answer).toMatchObject({ status: 403, body: { error: { message: expect.stringContaining(sentence) } } });
   }
-  // A price of zero does not make calls with the operator's key free.
+  // A tenant may not give a price of zero to a model that is called with the operator's API key. The operator may.
   const free = { price: { input: 0, output: 0, date: "2026-11-01" } };
   expect((await acme("POST", "/v1/models", { name: "openai/gpt-6", settings: free })).status).toBe(403);
   expect((await call("POST", "/v1/models", { name: "openai/gpt-6", settings: free })).status).toBe(201);

@@ -87,7 +87,7 @@ test.each([
     const { status, body } = await as("narrow")("POST", "/api/v1/query/single", { prompt, model, ...asked });
     expect(status === 403 || status === 422).toBe(true);
     expect(body.error.message).toContain(sentence);
-    // A key without this rule may run it.
+    // A key without this rule may send the same query.
     const other = await as("wide")("POST", "/api/v1/query/single", { prompt, model, ...asked });
     if (!("cwd" in asked)) expect(other.status).toBe(200);
   },

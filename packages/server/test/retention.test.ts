@@ -44,7 +44,7 @@ test("a server deletes and logs sessions that are older than their tenant's rete
   expect(left.rows).toEqual([{ left: 0 }]);
   for (const { path } of [recent, waiting]) expect((await second.call("GET", path)).status).toBe(200);
 
-  // A second server of the same store finds that this hour's pass is done.
+  // Another server of the same store finds that this hour's pass is done.
   const third = await testServer({ store: url, config: { retention: { "*": 0.001 } } });
   expect((await third.call("GET", recent.path)).status).toBe(200);
   expect(third.logged.filter(({ event }) => event === "retention.pass")).toEqual([]);

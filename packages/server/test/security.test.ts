@@ -169,7 +169,7 @@ test.each([
   ["localhost:9@evil", 403],
   ["localhost:7433", 200],
   ["[::1]:7433", 200],
-])("a Host %j is answered with %i before routing", async (host, status) => {
+])("a request with the Host %j is answered with %i", async (host, status) => {
   const { server } = await twoTenants();
   const answer = await server.inject({ method: "GET", url: "/health", headers: { host } });
   expect(answer.statusCode).toBe(status);
@@ -238,7 +238,7 @@ test.each([
   ["NUL in a name", '{"name":"A\\u0000"}', 422],
   ["an unknown runtime", '{"name":"A","runtime":"claude-code"}', 422],
   ["an unknown tool", '{"name":"A","tools":["rm"]}', 422],
-])("a body with %s is answered with its status (row %#)", async (_, payload, status) => {
+])("a body with %s is rejected (row %#)", async (_, payload, status) => {
   const { server, mine } = await twoTenants();
   const began = performance.now();
   const answer = await server.inject({
@@ -276,7 +276,7 @@ test.each(["%2e%2e%2fx", "../../x", "a%00b", "-p", "x".repeat(250)])(
   },
 );
 
-test("no GET route starts a command that its query names", async () => {
+test("a GET request that names a command in its query matches no route", async () => {
   const { inject, mine } = await twoTenants();
   expect((await inject("GET", "/sse?transportType=stdio&command=id", mine.admin)).statusCode).toBe(404);
 });
@@ -296,7 +296,7 @@ test("a wrong method gets 405 with Allow for callers with a key, and an unknown 
   expect(await asked("PUT", "/v1/sessions/", mine.read)).toEqual([404, undefined]);
 });
 
-test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and other keys are not affected", async () => {
+test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and /health is still answered", async () => {
   const { call, url, key } = await testServer({
     limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
   });

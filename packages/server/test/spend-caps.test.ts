@@ -68,7 +68,7 @@ test.each([
     'The agent "Spender" may spend',
   ],
 ] as const)(
-  "12 concurrent runs never spend more than the cap of a %s, and the error names it",
+  "12 concurrent runs never spend more than the cap of a %s, and the error says whose cap it is",
   async (_, policy, sentence) => {
     const server = await start(policy);
     const call = await keyed(server, "ci");
@@ -188,7 +188,7 @@ test("a key sees only the caps of the key, its tenant and its agents, and how mu
     { of: "tenant", name: "default", runs: null, spend: { ...money, limit_usd: 2, ask_at_percent: null } },
     { of: "agent", name: "Spender", runs: { limit: 7, ...idle }, spend: null },
   ];
-  // A run still counts as concurrent for a moment after its last facts are stored.
+  // A run still counts as concurrent for a moment after its last events are stored.
   await expect.poll(async () => (await call("GET", "/v1/me")).body["caps"], SOON).toEqual(caps);
   expect((await call("GET", "/v1/policy")).body).toMatchObject({
     rules: { concurrent_runs: 4, spend_per_day_usd: 1, spend_ask_at_percent: 50 },

@@ -208,7 +208,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     expect(readdirSync(join(data, "sql"))).toEqual([]);
   });
 
-  test("statements end when their server is killed, and the next server removes the copies of its data", async () => {
+  test("statements end when their server is killed, and the next server removes the killed server's copies of the data", async () => {
     await start();
     expect(await answered("SELECT 1")).toMatchObject({ status: 200 });
     void ask("SELECT count(*) FROM range(100000000000) a, range(1000) b").catch(() => {});

@@ -109,7 +109,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     await expect(kept.get(stored.data.storage_path)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a reader on one server sees the drafts and facts of a run on the other", async () => {
+  test("a reader on one server sees the drafts and events of a run on the other", async () => {
     const machines = [await machine(), await machine()];
     const [first] = machines as [Machine, Machine];
     const { path, id } = await session(first.call);
@@ -118,7 +118,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const text = words(60);
     await say(first.call, path, playing({ text, chunk: 10, chunkDelayMs: 40 }));
     const [one = [], other = []] = await Promise.all(readers.map(({ done }) => done));
-    // One of the two machines drove the session. The other machine got the session's events only through the store and Redis.
+    // One of the two machines ran the session. The other machine got the session's events only through the store and Redis.
     expect(facts(one)).toEqual(facts(other));
     for (const seen of [one, other]) {
       expect(drafts(seen)).not.toBe("");

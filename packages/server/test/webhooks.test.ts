@@ -78,7 +78,7 @@ test("a notice that still waits when the server stops is delivered by the next s
   await expect.poll(() => received.length).toBe(2);
 });
 
-test("if a process dies between a fact and its notice, the next process sends the notice once", async () => {
+test("if a process dies after it stored an event and before it stored the notice, the next process sends the notice once", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const first = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();
@@ -87,21 +87,21 @@ test("if a process dies between a fact and its notice, the next process sends th
   await first.call("PATCH", path, { title: "Told at once" });
   await expect.poll(() => received.length).toBe(1);
   await first.close();
-  // This writer announces no facts, like a process that is killed right after its commit.
+  // This writer announces no events, like a process that is killed right after its commit.
   const silent = await openStore(store);
   await createSessions({ store: silent }).edit(id, { title: "Told later" });
   await silent.close();
   const titles = () => received.map(({ body }) => (JSON.parse(body) as Told).data.data.title);
   const second = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   await expect.poll(titles).toEqual(["Told at once", "Told later"]);
-  // The server must read the first delivery again before it can store the second delivery.
+  // The second server read both events in the log, and made no second delivery for the first event.
   const deliveries = (await second.call("GET", `/v1/webhooks/${webhook.id}/deliveries`)).body.data;
   expect(deliveries.map(({ event_sequence }) => event_sequence)).toEqual([3, 2]);
   await second.call("PATCH", path, { title: "Told by the second" });
   await expect.poll(titles).toEqual(["Told at once", "Told later", "Told by the second"]);
 });
 
-test("a server sends notices about facts that another process stored", async () => {
+test("a server sends notices about events that another process stored", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store, webhookAddresses: ["127.0.0.1"] });
   const { url, received } = await receiver();

@@ -45,7 +45,7 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "REQUEST_TIMEOUT",
 ]);
 
-/** Codes of errors that are usually temporary: their responses have Retry-After. */
+/** Codes of known errors that are usually temporary: their responses have Retry-After. */
 const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "files_unavailable", "closed"]);
 
 /** Replacements for messages that could reveal the store's address or its statements. */

@@ -17,7 +17,7 @@ export interface AuditedCommand {
 }
 
 /**
- * Runs a message of a WebSocket. The audit log always records answers to approvals, and messages that the operator's
+ * Runs a message of a WebSocket. The audit log records every answer to an await, and every message that the operator's
  * rules reject. The entry is written before the client gets the result.
  */
 export async function audited<Result>(
@@ -30,7 +30,7 @@ export async function audited<Result>(
     const target = (command.type === "answer" ? command.tool_use_id : null) ?? command.session_id ?? null;
     const entry = { action, target, outcome, detail, ...origin };
     const actor = { actor: principal.name, key_id: principal.keyId.slice(0, 12) };
-    // If the entry cannot be stored, the log reports this. The message is still answered, because its work is done.
+    // If the entry cannot be stored, the server's log has the error. The message is still answered, because its work is done.
     await shared.audit.append(principal.tenant, { ...entry, ...actor }).catch((error: unknown) => {
       shared.deps.log?.({ level: "error", route: "audit", message: withoutSecrets(String(error)) });
     });

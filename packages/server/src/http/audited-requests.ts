@@ -43,8 +43,8 @@ declare module "fastify" {
 export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
 
 /**
- * Writes the audit log. An entry is written before its request is answered, so that every answered request is in the
- * log. If the entry cannot be stored, the log reports this. The answer is still sent, because the work is done.
+ * Writes the audit log. An entry is written before its request is answered, so that no answered request is missing. If
+ * the entry cannot be stored, `report` gets the error, and the answer is still sent, because the work is done.
  */
 export function auditRequests(
   app: FastifyInstance,

@@ -14,7 +14,7 @@ const PDF_BYTES = 20 * 1024 * 1024;
 const NO_BASE64 = "The data is not base64.";
 const TEXT_CHARACTERS = 5 * 1024 * 1024;
 
-/** Rejects uploads whose content is not of the stated type, or that are larger than the model accepts. */
+/** Rejects uploads that are too large, whose content is not of the stated type, or that refer to content elsewhere. */
 export function checkUploads(content: Content): void {
   if (typeof content === "string") return;
   for (const [index, block] of content.entries()) {

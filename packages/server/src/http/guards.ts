@@ -20,10 +20,10 @@ const HEADERS = {
 /** How long a route without authentication waits for the lookup of a key. Such a route must answer within a second. */
 const WAIT_FOR_STORE_MS = 500;
 
-/** The routes of a process that only drives sessions. */
+/** The routes of a worker: a process that runs sessions and serves no API. */
 const WORKER_ROUTES: ReadonlySet<string> = new Set(["health", "ready", "metrics"]);
 
-/** Checks caller, origin and limits before a request is routed and parsed. */
+/** Checks caller, origin and limits before the body of a request is read. */
 export function addGuards(app: FastifyInstance, shared: ServerContext): void {
   const { deps, keys, keyUses, logins, meter, metrics, now } = shared;
   const guard = { allowedHosts: deps.allowedHosts ?? [], allowedOrigins: deps.allowedOrigins ?? [] };

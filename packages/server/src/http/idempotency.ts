@@ -112,8 +112,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   }
 
   /**
-   * Makes the key usable again. If the work may have had an effect, the entry keeps its id. A repeated request then
-   * creates the same resource.
+   * Makes the key usable again. If the work may have had an effect, the entry keeps the new resource's id, so that a
+   * repeated request creates the same resource.
    */
   async function free(id: string, entry: Entry, error: unknown): Promise<void> {
     const isRefused = error instanceof ApiError || (isKnownError(error) && error.code !== "store_unavailable");
@@ -122,8 +122,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   }
 
   /**
-   * Reports regularly that this process works on the request. Stops when the response is ready or another process has
-   * taken over the key.
+   * Reports regularly that this process works on the request. Stops when the response is ready or a report cannot be
+   * stored: another process may have taken over the key.
    */
   function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
     let version = first;

@@ -20,7 +20,7 @@ export interface JsonBody {
   readonly digest: string | undefined;
 }
 
-/** A body of at least this many bytes is parsed in a separate turn of the event loop, after pending responses. */
+/** A body above this size is parsed in a separate turn of the event loop, after pending responses. */
 export const LARGE = 256 * 1024;
 
 /**

@@ -48,7 +48,12 @@ export async function busHealth({ shared: { deps }, reply }: RequestContext): Pr
 export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.engineCheck) return [];
   const silent = "No Restate server answers: workers find waiting sessions by themselves, about 2 s late.";
-  return [await partHealth({ name: "restate", check: deps.engineCheck(), does: "drives the sessions", silent }, reply)];
+  return [
+    await partHealth(
+      { name: "restate", check: deps.engineCheck(), does: "starts the runs of sessions", silent },
+      reply,
+    ),
+  ];
 }
 
 /**
@@ -94,7 +99,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];
 }
 
-/** Reports the sessions that no worker can drive. Empty if every session has a worker. */
+/** Reports the sessions that no worker can run. Empty if every session has a worker. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
   const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);

@@ -3,7 +3,7 @@ import { type Event, dollarsOf, exactCost } from "@skein/protocol";
 
 export interface RunMetricsDeps {
   readonly store: Store;
-  /** How many sessions this process drives, each under a lease. */
+  /** How many sessions this process runs now, each under a lease. */
   readonly driven: () => number;
   readonly now: () => number;
 }

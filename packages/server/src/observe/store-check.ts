@@ -38,7 +38,7 @@ export function createFilesCheck(files: FileStore | undefined): (() => Promise<v
 }
 
 /**
- * The sessions that no worker can drive. Every request for a session needs them, so the store is queried at most once a
+ * The sessions that no worker can run. Every request for a session needs them, so the store is queried at most once a
  * second.
  */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {

@@ -13,7 +13,7 @@ export interface TracingDeps {
 
 /** Sends spans to a collector during a run: each model call and each tool call when it ends, then the run. */
 export interface Tracing {
-  /** Stores the trace in which a run was requested, because another process may drive the run. */
+  /** Stores the trace in which a run was requested, because another process may execute the run. */
   remember(runId: string, traceparent: unknown): Promise<void>;
   stop(): void;
 }
@@ -28,7 +28,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
   const told = telemetry;
   /** The trace parents of runs of this process that may not be stored yet. A call may end before its run's parent is stored. */
   const parents = new Map<string, TraceParent>();
-  /** The start events in runs in progress. */
+  /** The start events of the runs in progress: of each run, its steps and its tool calls. */
   const begun = new Map<string, Event[]>();
   const agents = new Map<string, TracedRun["agent"]>();
   /** Events are handled in their order, so that spans of a run are sent in order. */

@@ -5,7 +5,7 @@ import { type Draft, type Event, isKnownError, type Session } from "@skein/proto
 export interface FrameSink {
   readonly signal: AbortSignal;
   event(event: Event): boolean | Promise<boolean>;
-  /** Sends a draft. The sink may drop it, because the fact that follows has the whole text. */
+  /** Sends a draft. The sink may drop a draft, because the event that follows has the whole text. */
   draft(draft: Draft): void;
   /** Tells the reader that its Last-Event-ID is not in this log, and that the log is sent from the beginning. */
   reset(given: string): boolean | Promise<boolean>;
@@ -23,7 +23,7 @@ export interface SessionStreamOptions {
  * Sends the log of a session after the reader's last event, or from the start. Then sends new events. Ends when the
  * sink ends or the session is deleted.
  *
- * Order: stored events, then the draft of the current step so far, then facts and drafts as they come.
+ * Order: stored events, then the draft of the current step so far, then events and drafts as they come.
  */
 export async function streamSession(options: SessionStreamOptions, sink: FrameSink): Promise<void> {
   try {

@@ -13,9 +13,9 @@ export interface NoticesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Creates notices from facts. Facts of this process get their notices immediately. The logs are read for other facts. */
+/** Creates notices for events. Events of this process get their notices immediately; for other events, the logs are read. */
 export interface Notices {
-  /** Reads the logs for facts without a notice. They were appended while no server ran, or by a process that died. */
+  /** Reads the logs for events without a notice: events appended while no server ran, or by a process that died. */
   catchUp(): Promise<void>;
   stop(): void;
 }
@@ -29,14 +29,14 @@ const MARK_MS = 60_000;
 const SEEN = 10_000;
 /** If a store has more webhooks than this, only the webhooks of an event's tenant are read. */
 const FEW = 200;
-/** Facts are collected for this time and handled together, because a run has several facts and most servers have no webhook. */
+/** The events of this time share one lookup of webhooks, because a run has several events and most servers have no webhook. */
 const GATHER_MS = 50;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
   const { records } = store;
   const timers = new Map<string, NodeJS.Timeout>();
   const seen = new Map<string, number>();
-  /** Facts before this time get no notice from this process. */
+  /** When the logs are read, events before this time get no notice. */
   let since = "";
   let stopped = false;
 
@@ -57,7 +57,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     return found;
   }
 
-  /** Returns the events that any webhook wants, or undefined if the store has more than FEW webhooks. */
+  /** Returns the event types that any webhook wants, or undefined if the store has more than FEW webhooks. */
   const wantedByAny = oneForAll(GATHER_MS, async () => {
     const { items, cursor } = await records.list({ tenant: TENANT, kind: "webhook", limit: FEW });
     return cursor === null ? new Set(items.flatMap(({ value }) => StoredWebhook.parse(value).events)) : undefined;
@@ -103,7 +103,7 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     timers.set(sessionId, timer);
   }
 
-  /** Moves the stored mark forward, unless sessions still have to be read. All notices of facts before the mark are stored. */
+  /** Moves the stored mark forward, unless sessions still have to be read. All notices of events before the mark are stored. */
   async function mark(): Promise<void> {
     await deliveries.resume();
     if (timers.size > 0 || (await webhooks()).length === 0) return;

@@ -1,7 +1,7 @@
 /**
  * Attacks by a key with the scope `run` through Claude Code, with the real Claude Code and the real bubblewrap. Part of
- * `npm run attack`. One session tries everything that a model can start, so that few processes are needed. A missing
- * wall causes no harm. The attacks aim at canaries in folders of the test, and only read files of the machine.
+ * `npm run attack`. One session tries everything that a model can start, so that few processes are needed. An
+ * attack that succeeds causes no harm: it aims at canaries in folders of the test, and only reads files of the machine.
  */
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -58,21 +58,21 @@ test("if a tenant starts 60 runs with a slow tool, 48 begin and the others wait,
     await say(flood, `/v1/sessions/${body.id}`, prompt);
     return `/v1/sessions/${body.id}`;
   };
-  // One tenant may run 48 of the 64 sessions that the server drives at once.
+  // One tenant may run 48 of the 64 sessions that the server runs at once.
   await Promise.all(Array.from({ length: 59 }, begin));
   const last = await begin();
   await expect.poll(() => metric(calm, "skein_places_taken", "driving"), SOON).toBe(48);
   await expect
     .poll(async () => (await flood("GET", last)).body["queued"], SOON)
     .toMatchObject({
-      reason: "This server drives as many sessions at once as it can. Tenants take turns.",
+      reason: "This server runs as many sessions at once as it can. Tenants take turns.",
     });
   await turn(calm);
   gate.resolve();
   expect(await settled(flood, last)).toMatchObject({ status: "completed" });
 });
 
-test("one tenant can open only a part of all streams, and another tenant can open the rest", async () => {
+test("one tenant can open only a part of all streams, so another tenant can still open a stream", async () => {
   const { server, flood, keys } = await twoTenants({ limits: { allStreams: 40 } });
   const stop = new AbortController();
   onTestFinished(() => stop.abort());

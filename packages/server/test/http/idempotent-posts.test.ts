@@ -2,7 +2,7 @@ import { openStore } from "skein/stores";
 import { expect, test } from "vitest";
 import { type Caller, folder, say, scripted, session, settled, testServer } from "../world.ts";
 
-/** Every POST that creates or changes something, with a function that counts the created resources. */
+/** POSTs that create or change something, each with a function that counts the effects. */
 const POSTS: readonly (readonly [
   name: string,
   prepare: (call: Caller) => Promise<readonly [path: string, body: unknown]>,

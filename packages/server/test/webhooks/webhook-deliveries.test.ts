@@ -15,7 +15,7 @@ const webhookOf = (name: string, at: number): StoredWebhook => ({
   created_at: new Date(at).toISOString(),
 });
 
-/** Begins a session and returns its first fact. */
+/** Begins a session and returns its first event. */
 async function begun(store: Store): Promise<ToldEvent> {
   const script = createScript({ store, ids: createIds() });
   await script.create();

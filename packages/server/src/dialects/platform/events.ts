@@ -59,7 +59,7 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
       const shown = data.slice(0, limit);
       return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
     }
-    // The next part has at most as many events as fit into the page at the largest size so far.
+    // If all events of the next part are as large as the largest event of this part, the next part fills the page.
     part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
 }
@@ -84,7 +84,7 @@ async function pageBefore(sessions: Sessions, sessionId: string, { before, limit
   return { data, next_after: null, next_before: first > 1 ? first : null };
 }
 
-/** Whether the Accept header, with its weights, prefers a stream to JSON. */
+/** Whether the Accept header names event streams, with at least the weight of JSON. */
 function wantsStream(call: RequestContext): boolean {
   const accepted = (call.request.headers.accept ?? "").split(",");
   const weight = weightOf(accepted, "text/event-stream");

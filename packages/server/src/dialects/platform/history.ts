@@ -10,7 +10,7 @@ import { folderFor } from "../claude/adopt.ts";
 import { storeClaudeAgent } from "../claude/built-in-agent.ts";
 import { sessionText } from "./sessions.ts";
 
-/** Returns the reason if this key may not read Claude Code's sessions. */
+/** Returns why this key may not read Claude Code's sessions, or null if it may. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
   if (!history)
     return "This server does not show sessions of Claude Code. To show them, set SKEIN_HISTORY to their folders.";

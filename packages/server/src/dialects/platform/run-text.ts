@@ -4,7 +4,7 @@ import { type RequestContext, type Handlers, sessionIn } from "../../request-con
 import { answerWithStream } from "../../streams/stream-answer.ts";
 import { runIn } from "./runs.ts";
 
-/** A run as a stream, in one of the text formats of the agent tables. */
+/** A run as a stream of text, in the format that the query or the agent's `formatter` names. */
 export const runTextHandlers = {
   async streamRunText({ params, query }, call) {
     const run = await awaitedRun(call, params);
@@ -32,7 +32,7 @@ function frameOf(text: string): string {
 /** A run to read, which may not have begun. */
 type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
 
-/** Returns the run of the path. If the run's prompt is still in the queue, waits for the run. */
+/** Returns the run of the path, also if the run has not begun because its prompt is still in the queue. */
 async function awaitedRun(
   call: RequestContext,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },
@@ -46,7 +46,7 @@ async function awaitedRun(
 }
 
 /**
- * Yields the facts of a run and the drafts of its steps, until the run is over or waits for an answer. Fills `history`
+ * Yields the events of a run and the drafts of its steps, until the run is over or waits for an answer. Fills `history`
  * with the messages before the run before it yields the first item.
  */
 async function* runItems(

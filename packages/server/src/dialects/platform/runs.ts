@@ -143,7 +143,7 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
-/** Converts a call to the format of the log. It is used for models whose API has another format. */
+/** Converts a model call to the format of the log, for models whose API has another format. */
 function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelCall): JsonObject {
   const all = [...tools, ...serverTools];
   return {

@@ -108,17 +108,17 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   const { store, drivingQueue, queuedRun, largeSessions } = shared.deps;
   const capped = (await queuedRun?.(session.id)) ?? largeSessions?.standing(session.id);
   const queue = drivingQueue?.();
-  // A process that drives no sessions does not know whether other processes could drive this session now.
+  // A process that runs no sessions does not know whether another process could run this session now.
   const isFree = queue && queue.places > 0 && queue.waiting === 0;
   if (capped || !queue || isFree) return capped;
   const due = await store.due({ before: shared.now(), perTenant: 1000, limit: 1000 });
   const ofTenant = due.filter(({ tenant }) => tenant === session.tenant);
   const at = ofTenant.findIndex(({ sessionId }) => sessionId === session.id);
   if (at === -1) return undefined;
-  return { place: at + 1, reason: "This server drives as many sessions at once as it can. Tenants take turns." };
+  return { place: at + 1, reason: "This server runs as many sessions at once as it can. Tenants take turns." };
 }
 
-/** Sessions that are due within this time count as due. If a worker cannot drive a session, the session is due again a second later. */
+/** Sessions that are due within this time count as due. If a worker cannot run a session, the session is due again a second later. */
 const SOON_MS = 2000;
 
 /** Returns the sessions that are due soon. An idle session is due only because of a prompt. */

@@ -45,7 +45,7 @@ export const sqlHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Claude Code's files belong to the operator: only admin keys of the operator's tenant may read them. */
+/** Claude Code's files belong to the operator: in SQL, only admin keys of the operator's tenant may read them. */
 export function mayAskHistory(principal: Principal): boolean {
   return principal.tenant === OPERATOR && allows(principal, "admin");
 }

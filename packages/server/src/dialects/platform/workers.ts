@@ -2,7 +2,7 @@ import { createParking, createWorkers, lacking } from "@skein/core";
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import type { Handlers, ServerContext } from "../../request-context.ts";
 
-/** The workers, and the sessions that no worker can drive. */
+/** The workers, and the sessions that no worker can run. */
 export const workerHandlers = {
   async listWorkers(_, { shared }) {
     const workers = await workersOf(shared);
@@ -76,7 +76,7 @@ function isLacking({ lacks }: { readonly lacks: readonly string[] }): boolean {
 }
 
 function sentenceOf(fit: number, others: readonly { readonly lacks: readonly string[] }[]): string {
-  if (fit > 0) return `${fit} of ${fit + others.length} workers can drive this session.`;
+  if (fit > 0) return `${fit} of ${fit + others.length} workers can run this session.`;
   if (others.length === 0) return "The session waits: no worker is running. Start one with skein serve --role worker.";
   const lacks = [...new Set(others.flatMap((other) => other.lacks))];
   return `The session waits: no worker has ${lacks.join(", ")}. Start a worker that has it.`;

@@ -69,7 +69,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
       2,
       "several files",
     ],
-  ])("skein adopt says what is wrong with %s", async (_, args, code, words) => {
+  ])("skein adopt and skein sessions export say what is wrong with %s", async (_, args, code, words) => {
     const { home } = atHome();
     const ended = await skein(home, ...args);
     expect(ended.code).toBe(code);

@@ -202,7 +202,7 @@ test("/api/v1/query/single reports a run that takes too long, and the run contin
   expect(only(await all(server, `${path}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("messages are rows of user, assistant, system and result, in pages", async () => {
+test("messages are rows of the types user, assistant and result, in pages", async () => {
   const server = await testServer();
   const { id, path } = await begun(server);
   await all(server, `${path}/resume`, { prompt: scripted("One.", [{ text: "First." }]) });

@@ -329,7 +329,11 @@ const closed: readonly [why: string, body: Record<string, unknown>, status: numb
 
 test.each([
   ["is no image", { media_type: "image/png", data: "AAAA" }, "The data is not a PNG, JPEG, GIF or WebP image."],
-  ["is another", { media_type: "image/gif", data: PNG }, "The data is image/png, but media_type says image/gif."],
+  [
+    "is of another type",
+    { media_type: "image/gif", data: PNG },
+    "The data is image/png, but media_type says image/gif.",
+  ],
   [
     "is cut off",
     { media_type: "image/png", data: PNG.slice(0, 48) },

@@ -112,7 +112,7 @@ describe.each([
           result: `Done by ${label}.`,
         });
 
-      // Claude Code also makes small calls with this model, so the server's default model was never called.
+      // Claude Code makes its small calls, such as titles, with the session's model too, so each address serves one model.
       const asked = (of: keyof typeof models) => [
         ...new Set(models[of].simulator.ledger.calls().map(({ model }) => model)),
       ];

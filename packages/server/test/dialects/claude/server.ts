@@ -8,8 +8,6 @@ import type { StartOptions } from "../../../../skein/src/serve/start-options.ts"
 import { anyStore } from "../../any-store.ts";
 import { type Caller, caller } from "../../world.ts";
 
-/** The sandbox is off by default, because other tests cover it. */
-
 /**
  * A server that runs the real Claude Code with a separate simulator. Several tests share it, and the test file that
  * starts it closes it.
@@ -35,6 +33,7 @@ interface ModelRequest {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
+/** Starts a server. Its sandbox is off by default, because other tests cover the sandbox. */
 export async function claudeServer({
   claude = {},
   policy = { sandbox: "off" },

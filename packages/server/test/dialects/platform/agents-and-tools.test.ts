@@ -47,7 +47,7 @@ test("a tool that the caller runs may have a time limit, which is not sent to th
 });
 
 test.each([
-  ["an unknown key", { parameters: {} }, "parameters"],
+  ["an unknown field", { parameters: {} }, "parameters"],
   ["a time limit of zero", { timeout_ms: 0 }, "timeout_ms"],
   ["a time limit of years", { timeout_ms: 1e11 }, "timeout_ms"],
 ])("%s of a tool that the caller runs is rejected with the name of the field", async (_, more, named) => {
@@ -77,7 +77,7 @@ test("an agent with an output_schema completes with an answer that fits, and fai
 
 test.each([
   ["a root that is no object", { output_schema: { type: "array" } }],
-  ["no JSON Schema", { output_schema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }],
+  ["a reference to nothing", { output_schema: { type: "object", properties: { a: { $ref: "#/nowhere" } } } }],
 ])("an output_schema with %s is rejected", async (_, agent) => {
   const { call } = await testServer();
   const { status, body } = await call("POST", "/v1/agents", { name: "A", ...agent });
@@ -151,7 +151,7 @@ test("tools that agents can name are listed by name", async () => {
   expect((await without.call("GET", "/v1/tools")).body).toEqual({ data: [] });
 });
 
-test("a session that no server can drive shows what is missing in its log, on the session and in /health, until a server can drive it", async () => {
+test("a session that no server can run shows what is missing in its log, on the session and in /health, until a server can run it", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const rare = defineTool({ name: "rare", description: "Rare.", input: z.looseObject({}), run: () => "found" });
   const first = await testServer({ store, config: { tools: [rare] } });
