@@ -3,7 +3,7 @@
  *
  * A prompt is a list of segments: tools, then system, then the blocks of the messages. A breakpoint (`cache_control`)
  * stores the prefix that ends there, if it has at least 1,024 tokens. A later request to the same model reads the
- * longest stored prefix that ends at a breakpoint of the request, or at most 20 segments before a breakpoint. A stored
+ * longest stored prefix that ends at a breakpoint of the request, or at most 19 segments before a breakpoint. A stored
  * prefix expires 5 minutes after its last use, or an hour with `ttl: "1h"`.
  */
 import { hash } from "node:crypto";

@@ -116,8 +116,8 @@ function notFound({ method, path }: OpenCall, dialect: Dialect): ApiError {
 }
 
 /**
- * Returns the dialect of an error. On a shared or unknown `/v1/` route, a request without Anthropic's headers gets an
- * error in OpenAI's format.
+ * Returns the dialect of a call. On the routes of models and on unknown `/v1/` routes, a request without Anthropic's
+ * headers gets an answer in OpenAI's format.
  */
 function dialectOf({ kind, path }: OpenCall, headers: IncomingHttpHeaders): Dialect {
   if (kind === "chat" || kind === "responses") return kind === "chat" ? chat : responses;

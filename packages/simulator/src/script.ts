@@ -2,7 +2,7 @@
 import { ApiError } from "./api-error.ts";
 import { isObject, type Block, type JsonObject, type StopReason, type Usage } from "./wire.ts";
 
-/** One answer of the model. Content is sent in the order of the first seven keys. Every key is optional. */
+/** One answer of the model. Content is sent in the order of the first six keys. Every key is optional. */
 export interface Step {
   readonly thinking?: string;
   /** Runs of the code execution tool, with the files that they make. */

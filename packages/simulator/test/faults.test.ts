@@ -12,7 +12,7 @@ describe("errors", () => {
     [429, "rate_limit_error", Anthropic.RateLimitError],
     [500, "api_error", Anthropic.InternalServerError],
     [529, "overloaded_error", Anthropic.InternalServerError],
-  ])("status %i arrives as %s", async (status, type, kind) => {
+  ])("an error with the status %i arrives as %s", async (status, type, kind) => {
     const { client, simulator } = await rig();
     const body = play({ error: { status, retryAfter: 3 } });
     for (const call of [() => client.messages.create(body), () => client.messages.stream(body).finalMessage()]) {
@@ -93,18 +93,21 @@ describe("silence", () => {
   test.each([
     ["from the start", true as const, 0],
     ["after two deltas", { afterChunks: 2 }, 2],
-  ])("%s lasts until the client disconnects, which the ledger records as aborted", async (_, hang, deltas) => {
-    const { client, simulator } = await rig();
-    const stream = client.messages.stream(play({ text: "one two three", chunk: 4, hang }));
-    const seen: string[] = [];
-    stream.on("text", (delta) => seen.push(delta));
-    await expect.poll(() => simulator.ledger.calls().length).toBe(1);
-    await expect.poll(() => seen.length).toBe(deltas);
-    expect(simulator.ledger.calls()[0]).toMatchObject({ outcome: "open" });
-    stream.abort();
-    await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIUserAbortError);
-    await expect.poll(() => simulator.ledger.calls()[0]?.outcome).toBe("aborted");
-  });
+  ])(
+    "silence %s lasts until the client disconnects, and the ledger records the call as aborted",
+    async (_, hang, deltas) => {
+      const { client, simulator } = await rig();
+      const stream = client.messages.stream(play({ text: "one two three", chunk: 4, hang }));
+      const seen: string[] = [];
+      stream.on("text", (delta) => seen.push(delta));
+      await expect.poll(() => simulator.ledger.calls().length).toBe(1);
+      await expect.poll(() => seen.length).toBe(deltas);
+      expect(simulator.ledger.calls()[0]).toMatchObject({ outcome: "open" });
+      stream.abort();
+      await expect(stream.finalMessage()).rejects.toBeInstanceOf(Anthropic.APIUserAbortError);
+      await expect.poll(() => simulator.ledger.calls()[0]?.outcome).toBe("aborted");
+    },
+  );
 
   test("a call that hangs ends at the client's time limit", async () => {
     const { client } = await rig();

@@ -66,8 +66,8 @@ export interface RunOptions<Tools extends readonly Tool[] = readonly Tool[]> {
   /** A model for this run, instead of the session's model. */
   readonly model?: string;
   /**
-   * Says what happens if another run is in progress. `queue`, the default: the prompt waits for the end of this run. `steer`: this run
-   * reads the prompt before its next step. `interrupt`: this run is cancelled.
+   * Says what happens if another run is in progress. `queue`, the default: the prompt waits for the end of that run. `steer`: that run
+   * reads the prompt before its next step. `interrupt`: that run is cancelled.
    */
   readonly mode?: "queue" | "steer" | "interrupt";
 }
@@ -84,7 +84,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Runs one prompt until the run is over or waits for an answer. */
   run(prompt: Content, options?: RunOptions<Tools>): Promise<AgentResult<Output, Tools>>;
   /**
-   * Like `run`, but streams facts and drafts. `partial` of a draft is the typed answer so far.
+   * Like `run`, but streams events and drafts. `partial` of a draft is the typed answer so far.
    */
   stream(prompt: Content, options?: RunOptions<Tools>): AsyncIterable<Event | PartialDraft<Output>>;
   /** Like `run`, but streams text in the agent's `formatter` or in `format`. An item is a frame or a piece of XML. */

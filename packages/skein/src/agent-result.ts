@@ -65,10 +65,10 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly agentLogs: readonly AgentLog[];
 }
 
-/** A file of the run, as in generated_files of the agent tables. */
+/** A file of the run, as in `generated_files` of the table conversation_history. */
 export type GeneratedFile = Omit<FileRow, "session_id" | "run_id" | "created_at"> & { readonly timestamp: string };
 
-/** A row of agent_runs in the agent tables. */
+/** A row of the table agent_runs. */
 export interface AgentLog {
   readonly timestamp: string;
   readonly stepNumber: number;
@@ -92,7 +92,7 @@ export async function runOutcome(watched: Watched): Promise<AgentResult> {
   }
 }
 
-/** Makes the result of a run from its events. Reads only the session's totals from the store. */
+/** Makes the result of a run from its events. Reads only the session's totals and earlier prompts from the store. */
 async function resultOf(
   watched: Watched,
   events: readonly Event[],
@@ -143,7 +143,7 @@ async function resultOf(
 }
 
 /**
- * Returns the state after a run. If the log before the run's prompt was not read, leaves out facts of other runs. The run may have read
+ * Returns the state after a run. If the log before the run's prompt was not read, leaves out events of other runs. The run may have read
  * prompts that were accepted earlier, so the store is asked for these prompts.
  */
 async function stateOf(
@@ -168,7 +168,7 @@ async function stateOf(
   return fold(emptyState(sessionId), log);
 }
 
-/** Tells whether a fact comes from outside a run and may be in the log during any run. */
+/** Tells whether an event comes from outside a run and may be in the log during any run. */
 function isOutside({ event_type }: Event): boolean {
   return event_type === "prompt.accepted" || event_type === "cancel.requested";
 }

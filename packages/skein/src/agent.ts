@@ -33,7 +33,7 @@ const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
 /**
  * Makes an agent from a prompt, a model and tools.
  *
- * The store and the model are opened at the first run. Without a key and without a base URL, the model is simulated.
+ * The store and the model are opened at the first run. Without an API key and without a base URL, the model is simulated.
  */
 export function createAgent<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]>(
   options: AgentOptions<Output, Tools> = {},
@@ -211,7 +211,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const config = readConfig();
   const address = options.baseUrl ?? config.anthropicBaseUrl;
   checkModelAddress(address);
-  // The store is opened first. If this fails, nothing else has to be closed.
+  // The store is opened before the model. If the store cannot be opened, nothing has to be closed.
   const given = options.store ?? config.storeUrl ?? "memory:";
   const configured = configuredModels(options.models ?? {});
   const { vault } = secretsSettings(config.secrets, process.cwd());
@@ -219,7 +219,7 @@ async function open(options: AgentOptions, agents: readonly RegisteredAgent[]): 
   const store = typeof given === "string" ? await openStore(given, { files }) : given;
   const opened = openModel({
     anthropicApiKey: options.apiKey ?? config.anthropicApiKey,
-    // A key of the program replaces the token of the environment.
+    // An API key in the agent's options replaces the token of the environment.
     anthropicAuthToken: options.apiKey === undefined ? config.anthropicAuthToken : undefined,
     anthropicBaseUrl: address,
     silenceMs: options.silenceMs,

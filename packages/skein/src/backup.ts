@@ -49,7 +49,7 @@ export async function backup(storeUrl: string, folder: string, progress?: Progre
   }
 }
 
-/** Restores a backup into a store that does not exist or has no sessions. Unfinished runs continue there. */
+/** Restores a backup into a new store, or into a database without sessions. Unfinished runs continue there. */
 export async function restore(folder: string, storeUrl: string, progress?: Progress): Promise<BackedUp> {
   const source = resolve(folder);
   const { store: kind } = manifestIn(source);
@@ -68,7 +68,7 @@ function manifestIn(folder: string): z.infer<typeof Manifest> {
   throw new KnownError("not_found", `${folder} is not a backup. Expected a folder that "skein backup" made.`);
 }
 
-/** Rejects a store that has sessions, because a restore would mix old and new sessions. */
+/** Rejects an existing store on disk, and a database with sessions, because a restore would mix old and new sessions. */
 async function refuseUsed(storeUrl: string): Promise<void> {
   const { scheme, place } = placeOf(storeUrl);
   const isFile = scheme === "sqlite" || scheme === "file";
@@ -125,7 +125,7 @@ async function copyFolder(folder: string, to: string): Promise<void> {
   if (existsSync(memory)) await vacuumInto(memory, join(to, basename(memory)));
 }
 
-/** Copies all logs and records of a PostgreSQL store into a sqlite store. */
+/** Copies all logs, records, agent memories and generated files of a PostgreSQL store into a backup with a sqlite store. */
 async function copyOther(storeUrl: string, part: string, progress: Progress | undefined): Promise<void> {
   const to = `sqlite:${join(part, NAMES.sqlite)}`;
   await copyAll(storeUrl, to, progress);

@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { KnownError } from "@skein/protocol/known-error";
 
-/** All settings from the environment, read once. No code below this file reads `process.env`. */
+/** All settings from the environment, read once. No other file of this package reads `process.env`. */
 export interface Config {
   /** `memory:`, `sqlite:FILE`, `file:FOLDER` or `postgres://…`. */
   readonly storeUrl: string | undefined;
@@ -22,7 +22,7 @@ export interface Config {
   /** The token of a subscription, for Claude Code only (`claude setup-token`). */
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** With `simulation`, answers are simulated even if a key is set. */
+  /** With `simulation`, answers are simulated even if an API key is set. */
   readonly model: string | undefined;
   /** The address of a simulator that several processes share. */
   readonly simulatorUrl: string | undefined;
@@ -37,7 +37,7 @@ export interface Config {
   readonly apiKey: string | undefined;
   /** The role of this process, its engine, and the addresses of Restate, not parsed yet. */
   readonly engine: EngineConfig;
-  /** With `off`, this server neither creates nor drives sessions of Claude Code. */
+  /** With `off`, this server neither creates nor runs sessions of Claude Code. */
   readonly claudeCode: string | undefined;
   /** How many days the audit log is kept, not parsed yet. */
   readonly auditDays: string | undefined;

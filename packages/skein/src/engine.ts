@@ -23,7 +23,7 @@ export async function openEngine({ role, restate }: EngineSettings): Promise<Ope
   return { factory: role === "api" ? noEngine : localEngine, check: undefined, close: async () => {} };
 }
 
-/** Drives sessions in this process. Other processes on the same store drive other sessions. */
+/** Runs sessions in this process. Other processes on the same store run other sessions. */
 const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
   createLocalEngine({
     ...parts,
@@ -33,7 +33,7 @@ const localEngine: EngineFactory = ({ concurrency, leaseMs, ...parts }) =>
     ...(leaseMs !== undefined && { leaseMs }),
   });
 
-/** An engine that drives no sessions. The store notifies the workers. */
+/** An engine that runs no sessions. The store notifies the workers. */
 const noEngine: EngineFactory = () => ({
   start() {},
   reserve: () => undefined,

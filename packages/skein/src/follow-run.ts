@@ -10,9 +10,9 @@ export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait
    * If true, watching also ends when an earlier run waits for an answer, because the watched run cannot begin before the answer.
    */
   readonly stopsBehind?: boolean;
-  /** Only events after this sequence are returned. */
+  /** Only events after this sequence are streamed, or given to `onEvent`. */
   readonly shownAfter?: number;
-  /** Called with each returned event. */
+  /** Called with each event after `shownAfter`. */
   readonly onEvent?: ((event: Event) => void) | EventListeners | undefined;
   /** If this signal aborts, the run is cancelled. */
   readonly signal?: AbortSignal | undefined;

@@ -108,14 +108,14 @@ export interface RuntimeParts {
   readonly spend?: SpendGate | undefined;
 }
 
-/** Drives sessions in this process, with a store, a model, agents and an engine. */
+/** Runs sessions in this process, with a store, a model, agents and an engine. */
 export interface Host {
   readonly store: Store;
   readonly sessions: Sessions;
   readonly live: Live;
   readonly engine: Engine;
   readonly models: ModelCatalog;
-  /** Returns how many sessions this process drives now. */
+  /** Returns how many sessions this process runs now. */
   readonly driven: () => number;
   /** Parks sessions that fail repeatedly. */
   readonly parking: Parking;
@@ -124,19 +124,19 @@ export interface Host {
   /** Removes the files and the agent memories of a session. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
-  /** Starts to drive due sessions. A second call changes nothing. */
+  /** Starts to run due sessions. A second call changes nothing. */
   start(): void;
   /** Tells whether this process has the code of the agent with this name. */
   knows(agentName: string): boolean;
-  /** Stops driving sessions. The store stays open. */
+  /** Stops running sessions. The store stays open. */
   stop(): Promise<void>;
-  /** Aborted after the host has stopped. This process no longer drives unfinished runs. */
+  /** Aborted after the host has stopped. This process no longer continues unfinished runs. */
   readonly stopped: AbortSignal;
 }
 
 /**
  * Returns the tools of a stored agent, including tools that its callers run. Returns undefined if this process lacks a tool. Then another
- * process must drive the session.
+ * process must run the session.
  */
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;
@@ -196,7 +196,7 @@ async function* whileAwake<Item>(items: AsyncIterable<Item>): AsyncGenerator<Ite
   }
 }
 
-/** Wraps a runtime, and counts the sessions that it drives. */
+/** Wraps a runtime, and counts the sessions that the runtime runs now. */
 function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven: () => number } {
   let driven = 0;
   const drive: Runtime["drive"] = async (claimed, signal) => {

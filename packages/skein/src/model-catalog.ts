@@ -67,7 +67,7 @@ export interface CatalogDeps {
   readonly records: Records;
   /** Models of `skein.config.ts` or of a program. They take precedence over added models. */
   readonly configured?: ConfiguredModels | undefined;
-  /** Returns the value of an environment variable with a key. */
+  /** Returns the value of an environment variable, such as an API key. */
   readonly keyIn: (variable: string) => string | undefined;
   /** Additional permissions for models from HTTP requests. */
   readonly opened?: OpenedToModels | undefined;
@@ -203,7 +203,7 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 
 /**
  * Tells whether settings only correct the price or the context window of Claude. Such settings do not change how Claude is called. A
- * tenant cannot correct the price of calls with the operator's key.
+ * tenant cannot correct the price of calls that are made with the operator's API key.
  */
 function isCorrection(name: string, settings: ModelSettings, own: AddedModel | undefined): boolean {
   if (!isClaudeName(name) || own?.key !== undefined || (own?.isGuarded && own.tenant !== "default")) return false;

@@ -5,7 +5,7 @@ import { awsKey } from "./cloud-models.ts";
 import { settingsOf } from "./model-providers.ts";
 import { type OpenedToModels, checkAddedModel, modelPlaces } from "./model-rules.ts";
 
-/** A model of the store, with the text of its key. */
+/** A model of the store, with the text of its API key. */
 export interface AddedModel extends ReachedModel {
   readonly tenant: string;
   /** The key, or the reason why the key cannot be read. */
@@ -15,7 +15,7 @@ export interface AddedModel extends ReachedModel {
 export interface ReachDeps {
   /** The record of the model, if the store has it. */
   readonly added: AddedModel | undefined;
-  /** Returns the value of an environment variable with a key. */
+  /** Returns the value of an environment variable, such as an API key. */
   readonly keyIn: (variable: string) => string | undefined;
   /** Additional permissions for models from HTTP requests. */
   readonly opened?: OpenedToModels | undefined;

@@ -6,7 +6,7 @@ import { PROVIDERS, settingsOf } from "./model-providers.ts";
 export interface OpenedToModels {
   /** Addresses that are not public. */
   readonly addresses: readonly string[];
-  /** Environment variables of the server with keys. */
+  /** Environment variables of the server that contain API keys. */
   readonly keyVariables: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function modelPlaces(
 
 /**
  * Throws for a model that a request may not add. A key in the server's environment belongs to the operator. Only models of the operator's
- * tenant may use it, and only at the address of its provider. The operator can allow a variable for other models.
+ * tenant may use it, and only at the address of the key's provider, unless SKEIN_MODEL_KEY_VARIABLES names its variable.
  */
 export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
   const { adapter, url, key_env } = settingsOf(name, settings);

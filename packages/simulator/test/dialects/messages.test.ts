@@ -93,7 +93,7 @@ test("the number of earlier answers decides the step, so copies of a conversatio
   expect(textOf(fork)).toBe("It says cost: $& and $1 on claude-opus-5-5.");
   expect(textOf(other)).toBe("It says cost: $& and $1 on other-model.");
 
-  // A steer without a script continues the current script. After its last step, the script repeats that step.
+  // A user message without a script continues the current script. After its last step, the script repeats that step.
   history.push({ role: "assistant", content: fork.content }, { role: "user", content: "and then?" });
   expect(textOf(await client.messages.create({ ...ask(""), messages: history }))).toBe("the end");
   history.push({ role: "assistant", content: "the end" }, { role: "user", content: "and then?" });

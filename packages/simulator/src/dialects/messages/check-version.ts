@@ -1,6 +1,6 @@
 /**
- * Rejects requests that version 2023-06-01 of the API accepted and version 2026-10-21 rejects. The SDK uses the new
- * version. Claude Code 2.1 uses the old version.
+ * Checks the rules that differ between versions of the API: version 2026-10-21 rejects requests that version 2023-06-01
+ * accepts. The SDK uses the new version. Claude Code 2.1 uses the old version.
  */
 import { invalid } from "../../api-error.ts";
 import { isObject, type JsonObject, type Message } from "../../wire.ts";
