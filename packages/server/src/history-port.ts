@@ -13,7 +13,10 @@ export interface HistoryChange {
   readonly change: "created" | "appended" | "rewritten" | "removed";
 }
 
-/** A session by its id. If several agents have sessions with this id, `source` names the agent; undefined means the session that was active last. */
+/**
+ * A session by its id. If several coding agents have such a session, `source` names one of them; undefined means the
+ * session that was active last.
+ */
 export interface HistoryName {
   readonly id: string;
   readonly source: string | undefined;

@@ -2,8 +2,8 @@ import type { Records } from "@skein/core";
 import { z } from "zod";
 
 /**
- * The time of the last use of each API key, to the minute. It is stored separately from the key, so that recording a use
- * never conflicts with a change of the key.
+ * The time of the last use of each API key, to the minute. It is stored separately from the key, so that recording a
+ * use never conflicts with a change of the key.
  */
 export interface KeyUses {
   /** Records that a key was used, at most once a minute. Runs in the background. */

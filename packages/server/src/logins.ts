@@ -13,7 +13,10 @@ export interface LoginsDeps {
 export interface Logins {
   /** Creates a login for a key. Returns the value of its cookie. */
   begin(principal: Principal): Promise<string>;
-  /** Returns the principal of a login, or undefined if the login is unknown or expired, or if its key is no longer valid. */
+  /**
+   * Returns the principal of a login, or undefined if the login is unknown or expired, or if its key is no longer
+   * valid.
+   */
   recognise(value: string): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a previously recognised login is still valid. */
   isValid(loginId: string): Promise<boolean>;

@@ -20,8 +20,8 @@ const MARK = { tenant: "$retention", kind: "pass", id: "last" } as const;
 const Mark = z.object({ at: z.iso.datetime() });
 
 /**
- * Sessions that run or wait are never deleted. The server's log gets a line for each deleted session and for each tenant.
- * With these lines the operator can show what was removed, when, and by which rule.
+ * Sessions that run or wait are never deleted. The server's log gets a line for each deleted session and for each
+ * tenant. With these lines the operator can show what was removed, when, and by which rule.
  */
 export function createRetention(shared: ServerContext, days: RetentionDays): Retention {
   const { deps, keys, now } = shared;

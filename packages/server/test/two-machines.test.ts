@@ -118,7 +118,8 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const text = words(60);
     await say(first.call, path, playing({ text, chunk: 10, chunkDelayMs: 40 }));
     const [one = [], other = []] = await Promise.all(readers.map(({ done }) => done));
-    // One of the two machines ran the session. The other machine got the session's events only through the store and Redis.
+    // One of the two machines ran the session. The other machine got the session's events only through the store and
+    // Redis.
     expect(facts(one)).toEqual(facts(other));
     for (const seen of [one, other]) {
       expect(drafts(seen)).not.toBe("");
@@ -220,7 +221,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     } finally {
       await mend();
     }
-    // When Redis is back, drafts arrive again.
+    // When Redis is back, both servers are healthy again.
     await expect.poll(async () => (await a.call("GET", "/health")).body["status"], SOON).toBe("ok");
     await expect.poll(async () => (await b.call("GET", "/health")).body["status"], SOON).toBe("ok");
     const bugs = [...a.logged, ...b.logged]

@@ -13,8 +13,8 @@ export const SIMULATED = "simulated ";
 const MAXIMUM_SUMMARY = 200;
 
 /**
- * Finds the value for a property. If neither the results nor the prompt contain a value, a boolean is false, an enum has
- * its first option, and all other types are undefined.
+ * Finds the value for a property. If neither the results nor the prompt contain a value, a boolean is false, an enum
+ * has its first option, and all other types are undefined.
  */
 export function findValue({ prompt, results }: Known, name: string, schema: JsonObject): unknown {
   const given = results.map((result) => propertyOf(result, name)).find((value) => fits(value, schema));

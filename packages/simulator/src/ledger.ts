@@ -29,7 +29,7 @@ export interface Call {
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Headers that identify callers: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`. Keys are left out. */
+  /** Headers that identify callers: `anthropic-*`, `x-*`, `user-agent`, `idempotency-key`. API keys are left out. */
   readonly headers: Readonly<Record<string, string>>;
   readonly model: string | null;
   readonly stream: boolean;

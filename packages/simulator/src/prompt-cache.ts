@@ -104,7 +104,7 @@ function segmentsOf(prompt: Prompt): readonly Segment[] {
   return segments;
 }
 
-// One letter: the role is part of the prefix, but should not count as a word.
+// Returns one letter, because the role is part of the prefix, but should add almost no tokens.
 function ownerOf(message: Message): string {
   return message.role.charAt(0);
 }

@@ -66,8 +66,8 @@ export interface RunOptions<Tools extends readonly Tool[] = readonly Tool[]> {
   /** A model for this run, instead of the session's model. */
   readonly model?: string;
   /**
-   * Says what happens if another run is in progress. `queue`, the default: the prompt waits for the end of that run. `steer`: that run
-   * reads the prompt before its next step. `interrupt`: that run is cancelled.
+   * Says what happens if another run is in progress. `queue`, the default: the prompt waits for the end of that run.
+   * `steer`: that run reads the prompt before its next step. `interrupt`: that run is cancelled.
    */
   readonly mode?: "queue" | "steer" | "interrupt";
 }

@@ -143,8 +143,8 @@ async function resultOf(
 }
 
 /**
- * Returns the state after a run. If the log before the run's prompt was not read, leaves out events of other runs. The run may have read
- * prompts that were accepted earlier, so the store is asked for these prompts.
+ * Returns the state after a run. If the log before the run's prompt was not read, leaves out events of other runs. The
+ * run may have read prompts that were accepted earlier, so the store is asked for these prompts.
  */
 async function stateOf(
   { host, sessionId, after }: Watched,

@@ -33,7 +33,8 @@ const optionsOfAgents = new WeakMap<Agent, AgentOptions>();
 /**
  * Makes an agent from a prompt, a model and tools.
  *
- * The store and the model are opened at the first run. Without an API key and without a base URL, the model is simulated.
+ * The store and the model are opened at the first run. Without an API key and without a base URL, the model is
+ * simulated.
  */
 export function createAgent<Output = unknown, Tools extends readonly Tool[] = readonly Tool[]>(
   options: AgentOptions<Output, Tools> = {},

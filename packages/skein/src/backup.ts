@@ -68,7 +68,9 @@ function manifestIn(folder: string): z.infer<typeof Manifest> {
   throw new KnownError("not_found", `${folder} is not a backup. Expected a folder that "skein backup" made.`);
 }
 
-/** Rejects an existing store on disk, and a database with sessions, because a restore would mix old and new sessions. */
+/**
+ * Rejects an existing store on disk, and a database with sessions, because a restore would mix old and new sessions.
+ */
 async function refuseUsed(storeUrl: string): Promise<void> {
   const { scheme, place } = placeOf(storeUrl);
   const isFile = scheme === "sqlite" || scheme === "file";
@@ -125,7 +127,9 @@ async function copyFolder(folder: string, to: string): Promise<void> {
   if (existsSync(memory)) await vacuumInto(memory, join(to, basename(memory)));
 }
 
-/** Copies all logs, records, agent memories and generated files of a PostgreSQL store into a backup with a sqlite store. */
+/**
+ * Copies all logs, records, agent memories and generated files of a PostgreSQL store into a backup with a sqlite store.
+ */
 async function copyOther(storeUrl: string, part: string, progress: Progress | undefined): Promise<void> {
   const to = `sqlite:${join(part, NAMES.sqlite)}`;
   await copyAll(storeUrl, to, progress);

@@ -64,7 +64,8 @@ export interface Config {
   /** Addresses that webhooks may call in addition to public addresses. */
   readonly allowedWebhookAddresses: readonly string[];
   /**
-   * Additional permissions for models from HTTP requests: addresses that are not public, and environment variables with keys.
+   * Additional permissions for models from HTTP requests: addresses that are not public, and environment variables with
+   * API keys.
    */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
   /**
@@ -213,7 +214,7 @@ export function simulationChoice({
   };
 }
 
-/** Returns the key in an environment variable. Returns undefined if the variable is empty. */
+/** Returns the value of an environment variable, such as an API key. Returns undefined if the variable is empty. */
 export function environmentKey(variable: string): string | undefined {
   return process.env[variable] || undefined;
 }

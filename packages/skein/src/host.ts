@@ -77,7 +77,7 @@ export interface HostOptions {
   /** All agent memories that an agent can use. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
-  /** Chooses where programs run that a model can control. Without this function, every tool decides. */
+  /** Chooses where the programs run that a model can control. Without this function, each tool chooses itself. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   /** Tells whether the store has several tenants. If true, no tenant may use the whole process. */

@@ -1,6 +1,6 @@
 import { type ModelSettings, providerOf } from "@skein/protocol";
 
-/** Known providers with their address and API. A model of such a provider needs only a name and a key. */
+/** Known providers with their address and API. A model of such a provider needs only a name and an API key. */
 export const PROVIDERS: Readonly<Record<string, ModelSettings>> = {
   openai: { adapter: "openai", key_env: "OPENAI_API_KEY" },
   bedrock: { adapter: "bedrock", key_env: "AWS_BEARER_TOKEN_BEDROCK" },
@@ -50,7 +50,10 @@ export function settingsOf(name: string, settings: ModelSettings): ModelSettings
   };
 }
 
-/** Sets the variable for the key of a model in a cloud. Without a key, the cloud's client would search the machine for a key. */
+/**
+ * Names the variable with the key of a model in a cloud. Without a key, the cloud's client would search the machine for
+ * one.
+ */
 function cloudKey({ adapter }: ModelSettings): Pick<ModelSettings, "key_env"> | undefined {
   if (adapter !== "bedrock" && adapter !== "vertex") return undefined;
   const { key_env } = PROVIDERS[adapter] ?? {};

@@ -30,7 +30,8 @@ export async function audited<Result>(
     const target = (command.type === "answer" ? command.tool_use_id : null) ?? command.session_id ?? null;
     const entry = { action, target, outcome, detail, ...origin };
     const actor = { actor: principal.name, key_id: principal.keyId.slice(0, 12) };
-    // If the entry cannot be stored, the server's log has the error. The message is still answered, because its work is done.
+    // If the entry cannot be stored, the server's log has the error. The message is still answered, because its work is
+    // done.
     await shared.audit.append(principal.tenant, { ...entry, ...actor }).catch((error: unknown) => {
       shared.deps.log?.({ level: "error", route: "audit", message: withoutSecrets(String(error)) });
     });

@@ -11,8 +11,9 @@ const HOST = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
- * Rejects requests that a page of another site can make a browser send: requests with a foreign Origin, or with a foreign
- * Host (the site's own name, which its owner pointed to this machine). Returns the origin that may read the answer, if it is allowed.
+ * Rejects requests that a page of another site can make a browser send: requests with a foreign Origin, or with a
+ * foreign Host (the site's own name, which its owner pointed to this machine). Returns the origin that may read the
+ * answer, if it is allowed.
  */
 export function checkOrigin(
   headers: IncomingHttpHeaders,

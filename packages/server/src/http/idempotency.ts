@@ -77,7 +77,7 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 
-  /** Whether no process works on an entry. Requests in progress in this process are rejected before this is called. */
+  /** Whether no process works on an entry. `run` has already rejected requests that are in progress in this process. */
   function isLost(entry: Entry): boolean {
     if (entry.owner === owner) return true;
     if (process?.isDead(entry.owner.split(" ")[0] ?? "")) return true;

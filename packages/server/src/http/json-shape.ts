@@ -2,7 +2,10 @@
 export interface Shape {
   /** The maximum depth of nesting. Real messages have fewer levels, and the stack allows many more. */
   readonly depth: number;
-  /** The maximum number of entries of one object or list. Half a million unknown keys would block the server for a second. */
+  /**
+   * The maximum number of entries of one object or list. Half a million unknown properties would block the server for a
+   * second.
+   */
   readonly entries: number;
   /** The maximum number of values in total. */
   readonly values: number;

@@ -6,7 +6,9 @@ import { type Limits, tooMany } from "./limits.ts";
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;
-  /** Waits until an SQL statement may run. Throws `rate_limited` after 1.5 times the time limit of a statement plus 1 s. */
+  /**
+   * Waits until an SQL statement may run. Throws `rate_limited` after 1.5 times the time limit of a statement plus 1 s.
+   */
   statement(tenant: string, signal: AbortSignal): Promise<GiveBack>;
   /** Waits until memory for a body of this size is free. Throws `rate_limited` after half of a request's time limit. */
   body(tenant: string, bytes: number): Promise<GiveBack>;

@@ -26,7 +26,7 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** The trace parents of runs of this process that may not be stored yet. A call may end before its run's parent is stored. */
+  /** The trace parents that this process knows, because a call may end before its run's parent is stored. */
   const parents = new Map<string, TraceParent>();
   /** The start events of the runs in progress: of each run, its steps and its tool calls. */
   const begun = new Map<string, Event[]>();

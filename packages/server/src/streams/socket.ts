@@ -30,7 +30,7 @@ export function socketOptions({ bodyBytes }: Limits) {
   } as const;
 }
 
-/** `/v1/ws`: sends the frames of several sessions, and takes prompts, answers and cancels. */
+/** `/v1/ws`: sends the frames of several sessions, and accepts prompts, answers and requests to cancel. */
 export function registerSocket(app: FastifyInstance, shared: ServerContext): void {
   acceptSockets(app, shared, { path: "/v1/ws", connect: createConnection });
 }

@@ -13,7 +13,10 @@ export interface NoticesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Creates notices for events. Events of this process get their notices immediately; for other events, the logs are read. */
+/**
+ * Creates notices for events. Events of this process get their notices immediately; for other events, the logs are
+ * read.
+ */
 export interface Notices {
   /** Reads the logs for events without a notice: events appended while no server ran, or by a process that died. */
   catchUp(): Promise<void>;
@@ -29,7 +32,10 @@ const MARK_MS = 60_000;
 const SEEN = 10_000;
 /** If a store has more webhooks than this, only the webhooks of an event's tenant are read. */
 const FEW = 200;
-/** The events of this time share one lookup of webhooks, because a run has several events and most servers have no webhook. */
+/**
+ * The events of this time share one lookup of webhooks, because a run has several events and most servers have no
+ * webhook.
+ */
 const GATHER_MS = 50;
 
 export function createNotices({ store, deliveries, now, lookAgainMs = 5000, report }: NoticesDeps): Notices {
@@ -103,7 +109,10 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
     timers.set(sessionId, timer);
   }
 
-  /** Moves the stored mark forward, unless sessions still have to be read. All notices of events before the mark are stored. */
+  /**
+   * Moves the stored mark forward, unless sessions still have to be read. All notices of events before the mark are
+   * stored.
+   */
   async function mark(): Promise<void> {
     await deliveries.resume();
     if (timers.size > 0 || (await webhooks()).length === 0) return;

@@ -1,7 +1,7 @@
 /**
- * Attacks by a key with the scope `run` with the tools of the loop in a sandbox. Part of `npm run attack`. An
- * attack that succeeds causes no harm: files of the machine are opened for writing but not written, processes are looked for but not
- * killed, and nothing is sent beyond loopback.
+ * Attacks by a key with the scope `run` with the tools of the loop in a sandbox. Part of `npm run attack`. An attack
+ * that succeeds causes no harm: files of the machine are opened for writing but not written, processes are looked for
+ * but not killed, and nothing is sent beyond loopback.
  */
 import {
   existsSync,

@@ -5,9 +5,9 @@ export interface StreamEvent {
   /** The text of the event, or bytes if the stream is not text. */
   readonly text: string | Buffer;
   /**
-   * A `start` event comes before all content. The settings `chunk…` and `after…Chunks` of a step count the `delta`
-   * events. An `end` event reports how the answer ended, or comes after this report. An interrupted answer has no `end`
-   * event. All other events are a `part`.
+   * A `start` event comes before all content. The settings `chunkDelayMs` and `afterChunks` of a step apply to `delta`
+   * events. An `end` event reports how the answer ended, or comes after this report. An answer that ends early has no
+   * `end` event except an error. All other events are a `part`.
    */
   readonly kind: "start" | "part" | "delta" | "end";
 }

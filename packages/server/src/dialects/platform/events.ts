@@ -59,7 +59,7 @@ async function pageOf(sessions: Sessions, sessionId: string, { after, limit }: {
       const shown = data.slice(0, limit);
       return { data: shown, next_after: shown.at(-1)?.sequence ?? null };
     }
-    // If all events of the next part are as large as the largest event of this part, the next part fills the page.
+    // The next part has no more events than fill the page, if each is as large as the largest event of this part.
     part = Math.min(part * 2, Math.ceil((PAGE_BYTES - size + 1) / Math.max(...sizes)));
   }
 }

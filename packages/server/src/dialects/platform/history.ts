@@ -28,7 +28,8 @@ export const historyHandlers = {
       () => true,
       () => false,
     );
-    // The reader returns JSON text without `is_adopted`, because only the store knows whether the session was adopted.
+    // The history port returns JSON text without `is_adopted`, because only the store knows whether the session was
+    // adopted.
     return { checked: `${text.slice(0, -1)},"is_adopted":${isAdopted}}` };
   },
   listHistoryMessages: async (input, call) => ({

@@ -6,8 +6,8 @@ export type Extras = Agent["config"]["extras"];
 export const USES_DEFAULT_MODEL = "uses_default_model";
 
 /**
- * Returns the model that answers a message: the message's model, the session's model, the agent's model (null) or the
- * default model. The first model that is set applies.
+ * Returns the model that answers a message: the message's model, the session's model, the agent's model or the default
+ * model. The first model that is set applies. Null stands for the agent's model.
  */
 export async function modelOfMessage(call: Caller, session: Session, modelId: string | null): Promise<string | null> {
   if (modelId !== null) return (await modelNamed(call, modelId)).name;

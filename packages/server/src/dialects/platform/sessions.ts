@@ -118,7 +118,10 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
   return { place: at + 1, reason: "This server runs as many sessions at once as it can. Tenants take turns." };
 }
 
-/** Sessions that are due within this time count as due. If a worker cannot run a session, the session is due again a second later. */
+/**
+ * Sessions that are due within this time count as due. If a worker cannot run a session, the session is due again a
+ * second later.
+ */
 const SOON_MS = 2000;
 
 /** Returns the sessions that are due soon. An idle session is due only because of a prompt. */

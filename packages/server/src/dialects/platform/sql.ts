@@ -100,7 +100,7 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestConte
   return TAKEN_OVER;
 }
 
-/** Begins the answer. It sends a notice also as a header, because an Arrow stream cannot contain a notice. */
+/** Begins the answer. Sends a notice also as a header, because an Arrow stream cannot contain a notice. */
 function begin(
   reply: RequestContext["reply"],
   type: string,

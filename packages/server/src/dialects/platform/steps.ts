@@ -19,7 +19,10 @@ export const stepHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Returns the model calls that began after an event, oldest first. Reads until it has `most` calls, and all except the last have ended. */
+/**
+ * Returns the model calls that began after an event, oldest first. Reads until `most` calls have begun, and all of them
+ * except the last have ended.
+ */
 async function stepsAfter(
   sessions: Sessions,
   sessionId: string,

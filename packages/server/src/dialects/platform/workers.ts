@@ -24,7 +24,8 @@ export const workerHandlers = {
       ? all.map((worker) => ({ worker: worker.owner, lacks: [...lacking(worker, agent)] })).filter(isLacking)
       : [];
     const workers = all.map(({ owner }) => owner).filter((owner) => !others.some(({ worker }) => worker === owner));
-    // A worker may find that something is missing, such as the key of a model. Only the worker that took the session can find this.
+    // A worker may find that something is missing, such as the API key of a model. Only the worker that took the
+    // session can find this.
     const hasWork = run !== null || queue.length > 0;
     const unserved = hasWork && (await shared.unserved()).find(({ sessionId }) => sessionId === session_id);
     return {

@@ -7,8 +7,8 @@ import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, names, only } from "./world.ts";
 
 /**
- * Sends the examples of `docs/reference/claude-api.md` to a real server. Checks that the routes and events of this page,
- * and the tests that the README names, exist.
+ * Sends the examples of `docs/reference/claude-api.md` to a real server. Checks that the routes and events of this
+ * page, and the tests that the README names, exist.
  */
 
 const page = readFileSync(new URL("../../../../../docs/reference/claude-api.md", import.meta.url), "utf8");

@@ -112,7 +112,7 @@ describe.each([
           result: `Done by ${label}.`,
         });
 
-      // Claude Code makes its small calls, such as titles, with the session's model too, so each address serves one model.
+      // Claude Code also makes its small calls with the session's model, so each address gets calls of one model only.
       const asked = (of: keyof typeof models) => [
         ...new Set(models[of].simulator.ledger.calls().map(({ model }) => model)),
       ];

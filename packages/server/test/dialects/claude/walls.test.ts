@@ -19,7 +19,7 @@ describe.skipIf(!hasBubblewrap)("a server with a required sandbox", () => {
     prompt: scripted(label, [bash(command), { text: "Done." }]),
     allowed_tools: ["Bash"],
   });
-  /** Returns the results of the last calls that the model got. */
+  /** Returns the results of the last tool calls, as the model got them. */
   const told = (label: string): string => JSON.stringify(server.requests(label).at(-1)?.messages.at(-1)?.content);
 
   test("a fork has a copy of its parent's files, and a deleted session leaves no files", async () => {
