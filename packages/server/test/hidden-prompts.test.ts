@@ -112,7 +112,7 @@ test("a socket shows no system prompt to a key that may only read", async () => 
   expect(seen["run"]).toContain(SECRET);
 });
 
-test("an agent that shows its system prompt shows it to every key", async () => {
+test("an agent with show_system_prompt shows its system prompt to every key", async () => {
   const made = await world({ show_system_prompt: true });
   const reader = caller(made.url, await keyWith(made.call, "read"));
   expect((await reader("GET", `/v1/agents/${made.agentId}`)).body["system_prompt"]).toBe(SECRET);

@@ -149,7 +149,7 @@ test.each([
   ["an empty key", { "x-api-key": "" }, 401],
   ["another scheme", { authorization: "Basic YTpi" }, 401],
   ["two keys", { "x-api-key": "a", authorization: "Bearer b" }, 400],
-])("%s is rejected", async (_, headers, status) => {
+])("a request with %s is rejected", async (_, headers, status) => {
   const { server } = await twoTenants();
   const answer = await server.inject({ method: "GET", url: "/v1/agents", headers });
   expect(answer.statusCode).toBe(status);

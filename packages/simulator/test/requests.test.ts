@@ -237,7 +237,7 @@ describe("the API's version decides", () => {
     ["thinking and a temperature", { thinking, temperature: 0.5 }, /only be set to 1/],
     ["thinking and top_k", { thinking, top_k: 5 }, /must be unset/],
     ["thinking and a small top_p", { thinking, top_p: 0.5 }, /greater than or equal to 0.95/],
-  ])("%s are rejected together", async (_, settings, message) => {
+  ])("%s are rejected in one request", async (_, settings, message) => {
     expect(await send({ ...base, max_tokens: 4096, model: "claude-sonnet-4-5", ...settings })).toMatchObject({
       status: 400,
       message: expect.stringMatching(message),

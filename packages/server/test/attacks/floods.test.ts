@@ -131,7 +131,7 @@ test("bodies that never arrive leave room for bodies of another tenant, and a la
 });
 
 test.skipIf(!hasBubblewrap)(
-  "SQL loops of one tenant leave a place for another tenant's statement",
+  "one tenant's endless SQL loops leave a place for another tenant's statement",
   { timeout: 60_000 },
   async () => {
     const { server, calm, keys } = await twoTenants({ limits: { statementMs: 30_000 } });
@@ -159,7 +159,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test("webhooks of one tenant that never answer do not delay the notice of another tenant", async () => {
+test("one tenant's webhooks whose receiver never answers do not delay the notice of another tenant", async () => {
   const hanging = await receiver(() => {});
   const quick = await receiver((response) => response.writeHead(204).end());
   const { flood, calm } = await twoTenants({ limits: { notices: 4 }, webhookAddresses: ["127.0.0.1"] });
@@ -177,7 +177,7 @@ test("webhooks of one tenant that never answer do not delay the notice of anothe
 });
 
 test.skipIf(!hasBubblewrap)(
-  "queries of Claude Code of one tenant leave a process for another tenant",
+  "one tenant's queries of Claude Code leave a process for another tenant",
   { timeout: 90_000 },
   async () => {
     const simulator = await createSimulator();

@@ -12,7 +12,7 @@ test.each([
   ["a GIF", file("image", "image/gif", base64("GIF89a"))],
   ["a WebP", file("image", "image/webp", base64("RIFF\0\0\0\0WEBP"))],
   ["a PDF", file("document", "application/pdf", base64("%PDF-1.7"))],
-])("%s is accepted", (_, content) => expect(() => checkUploads(content)).not.toThrow());
+])("an upload of %s is accepted", (_, content) => expect(() => checkUploads(content)).not.toThrow());
 
 test.each([
   ["a PNG whose media_type says JPEG", file("image", "image/jpeg", base64(png)), /image\/png/],
@@ -25,4 +25,4 @@ test.each([
   ["base64url", file("image", "image/png", `${base64(png)}AA_-`), /base64/],
   ["base64 that continues after its end", file("image", "image/png", `${base64(png)}AA==`), /base64/],
   ["an address", [{ type: "image", source: { type: "url", url: "https://example.com/a.png" } }], /source of the type/],
-])("%s is rejected", (_, content, sentence) => expect(() => checkUploads(content)).toThrow(sentence));
+])("an upload of %s is rejected", (_, content, sentence) => expect(() => checkUploads(content)).toThrow(sentence));

@@ -39,7 +39,7 @@ function weavingPlugin(): string {
   return folder;
 }
 
-test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments, an image by URL and the user of a query reach Claude Code", async () => {
+test("plugins, subagents, MCP servers over stdio, HTTP and SSE, extra arguments and an image by URL reach Claude Code, and the session has the user of the query", async () => {
   const mcp = await smallMcp("weave", ({ thread }) => `woven ${String(thread)}`);
   const weaving = weavingPlugin();
   const { query, requests, call } = await serving({
@@ -232,7 +232,7 @@ test("runs wait if the number of processes is limited, and idle processes end ab
 });
 
 test.skipIf(!hasBubblewrap || !existsSync("/usr/bin/socat"))(
-  "a sandbox without network access has no socket to the outside, and one with a path writes there and nowhere else",
+  "a sandbox without network access cannot connect to the host, and outside its folder it writes only to allowed paths",
   async () => {
     const { query, work } = await serving({});
     let connections = 0;

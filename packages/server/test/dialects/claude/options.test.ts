@@ -346,7 +346,7 @@ test.each([
   expect(answer.body.error.message).toContain(`images.1.data: ${sentence}`);
 });
 
-test.each(closed)("%s is rejected before anything is started", async (_, body, status, code) => {
+test.each(closed)("a query with %s is rejected before anything is started", async (_, body, status, code) => {
   const before = (await server.call("GET", "/api/v1/sessions")).body["total"];
   const answer = await server.call("POST", "/api/v1/query", { prompt: "Hi.", ...body });
   expect([answer.status, answer.body.error.code]).toEqual([status, code]);

@@ -99,7 +99,7 @@ test.each([
   [{ allowed_tools: ["mcp__x Write"] }, VALIDATION],
   [{ agents: { a: { description: "d", prompt: "p", tools: ["Task"] } } }, VALIDATION],
   [{ model: "gpt-4" }, VALIDATION],
-])("%j is rejected before anything is started", async (body, answer) => {
+])("a query with %j is rejected before anything is started", async (body, answer) => {
   expect(await refused(body)).toEqual(answer);
   expect(await refused(body, "/api/v1/query/single")).toEqual(answer);
   expect(await stub.starts()).toEqual([]);

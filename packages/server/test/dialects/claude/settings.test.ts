@@ -43,6 +43,6 @@ test.each([
   [{ SKEIN_CLAUDE_IDLE: "many" }, 'SKEIN_CLAUDE_IDLE is "many"'],
   [{ SKEIN_SANDBOX: "on" }, 'SKEIN_SANDBOX is "on". Expected off, preferred, required.'],
   [{ SKEIN_CLAUDE_BYPASS_PERMISSIONS: "yes" }, 'SKEIN_CLAUDE_BYPASS_PERMISSIONS is "yes"'],
-])("%j is rejected with an error message", (env, sentence) => {
+])("the environment %j is rejected with an error message", (env, sentence) => {
   expect(() => opened(env as unknown as Record<string, string>)).toThrow(sentence);
 });

@@ -156,7 +156,7 @@ test("a reader that joins in the middle of a step gets the draft so far, then it
 test.each([
   ["Last-Event-ID", { "last-event-id": "3" }, ""],
   ["?after=", {}, "?after=3"],
-])("a stream with %s continues after that event", async (_, headers, query) => {
+])("a stream with %s continues after the given event", async (_, headers, query) => {
   const { call, url, key } = await testServer();
   const { path } = await session(call);
   await say(call, path, "Hello.");
