@@ -14,8 +14,8 @@ export interface HistoryChange {
 }
 
 /**
- * A session by its id. If several coding agents have such a session, `source` names one of them; undefined means the
- * session that was active last.
+ * A session by its id. If several coding agents have a session with this id, `source` names the agent; undefined means
+ * the session that was active last.
  */
 export interface HistoryName {
   readonly id: string;

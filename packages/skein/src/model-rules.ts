@@ -47,9 +47,9 @@ export function modelPlaces(
 }
 
 /**
- * Throws for a model that a request may not add. A key in the server's environment belongs to the operator. Only models
- * of the operator's tenant may use it, and only at the address of the key's provider, unless SKEIN_MODEL_KEY_VARIABLES
- * names its variable.
+ * Throws for a model that a request may not add. A key in the server's environment belongs to the operator: only models
+ * of the operator's tenant may use the key. They may use it only at the address of its provider, unless
+ * SKEIN_MODEL_KEY_VARIABLES names its variable.
  */
 export function checkAddedModel({ tenant, name, settings, hasKey }: AddedModel, opened: OpenedToModels): void {
   const { adapter, url, key_env } = settingsOf(name, settings);
