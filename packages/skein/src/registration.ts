@@ -37,7 +37,7 @@ const PROCESS_OPTIONS = {
 } satisfies Partial<Record<keyof AgentOptions, string>>;
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 
-/** Rejects an agent with a store, files or a model if a server runs it, because the server sets these for all agents. */
+/** Rejects an agent that sets a process option, such as `store`, if a server runs it: the server sets these for all agents. */
 export function refuseProcessOptions(agent: Agent): void {
   const options = optionsOf.get(agent) ?? {};
   for (const name of PROCESS_OPTION_NAMES)
@@ -49,7 +49,7 @@ export function refuseProcessOptions(agent: Agent): void {
   for (const subagent of options.subagents ?? []) refuseProcessOptions(subagent);
 }
 
-/** Rejects a subagent if its store, files or model differ from its caller's, because both run in the same process. */
+/** Rejects a subagent that sets a process option differently from its caller, because both run in the same process. */
 function refuseOtherProcess(options: AgentOptions): void {
   for (const subagent of options.subagents ?? [])
     for (const name of PROCESS_OPTION_NAMES) {

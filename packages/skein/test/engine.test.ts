@@ -12,7 +12,7 @@ const agent = {
   config: AgentConfig.parse({ name: "Driven", model: "claude-sonnet-4-5" }),
 };
 
-/** An engine that drives a session only when `wake` names it. */
+/** An engine that runs a session only when `wake` names the session. */
 const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
   start() {},
   reserve: () => undefined,
@@ -33,7 +33,7 @@ const onlyWhenWoken: EngineFactory = ({ store, runtime, report }) => ({
   async stop() {},
 });
 
-test("a host drives its sessions with the engine that it was given", async () => {
+test("a host runs its sessions with the engine that it was given", async () => {
   const store = createMemoryStore();
   const { model, close } = await openModel({ anthropicApiKey: undefined, anthropicBaseUrl: undefined });
   const problems: unknown[] = [];

@@ -167,10 +167,10 @@ test.each([
 });
 
 test.each([
-  ["says yes", async () => true, true],
-  ["says no", async () => false, false],
-  ["fails", () => Promise.reject(new Error("unreachable")), true],
-])("needsApproval may be asynchronous and %s", async (_, needsApproval, waits) => {
+  ["says yes: the call waits", async () => true, true],
+  ["says no: the call runs", async () => false, false],
+  ["fails: the call waits", () => Promise.reject(new Error("unreachable")), true],
+])("an asynchronous needsApproval %s", async (_, needsApproval, waits) => {
   let asked = 0;
   const guarded = defineTool({
     name: "add",

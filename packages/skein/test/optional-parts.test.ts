@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadPart } from "../src/optional-parts.ts";
 
-/** An optional part, its npm package, and the error if the package is not installed. */
+/** An optional part, a module of its package, and the error if the package is not installed. */
 const MISSING = [
   ["postgres", "pg", "PostgreSQL stores need the package pg: npm install pg"],
   ["redis", "@redis/client", "A Redis bus needs the package @redis/client: npm install @redis/client"],
@@ -35,7 +35,7 @@ const MISSING = [
 ] as const;
 
 let folder: string;
-/** The errors of loading the parts, by the name of the missing package. */
+/** The errors of loading the parts, by the name of the missing module. */
 let said: Readonly<Record<string, { readonly code: string; readonly message: string }>>;
 
 // The parts are loaded in a separate process, because Vitest resolves modules differently from Node.

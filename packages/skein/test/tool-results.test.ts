@@ -106,7 +106,7 @@ test("a hook can change what the model reads, but not the output; a hook that re
   expect(refused.completed[0]).not.toHaveProperty("output");
 });
 
-test("defineTool rejects an invalid output schema, and any output schema for a tool that the caller runs", () => {
+test("defineTool rejects an invalid output schema, and any output schema for a tool that the client runs", () => {
   const tool = { name: "t", description: "T.", input: { type: "object" }, run: () => 1 };
   expect(() => defineTool({ ...tool, output: "text" } as never)).toThrow("is not a schema");
   expect(() => defineTool({ ...tool, output: { type: "nothing" } })).toThrow("is not a JSON Schema");

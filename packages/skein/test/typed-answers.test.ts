@@ -208,7 +208,7 @@ test("each draft of a stream has a new object with the fields that have arrived"
   await close();
 });
 
-test("the time for partial objects of a long answer is linear in its length", async () => {
+test("the last draft of an answer with 4000 items has the complete object", async () => {
   const items = Array.from({ length: 4000 }, (_, at) => ({ id: at, name: `Name ${at}` }));
   const { agent, label, close } = await reader({
     output: z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })) }),

@@ -21,8 +21,8 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
   /**
-   * Claude Code's data directories, and the folders that `withSources` made for other agents. Default: the usual
-   * directories of Claude Code.
+   * Claude Code's data directories, and the folders that `withSources` made for other coding agents. Default: the
+   * usual directories of Claude Code.
    */
   readonly roots?: readonly string[];
   /**
@@ -89,7 +89,7 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // Errors are ignored here, because the first query reports them.
   }
   await started;
-  // The view of Claude Code's files gets a condition only with files of other agents, because a condition costs time.
+  // The view of Claude Code's files gets a condition only if other coding agents have files, because a condition costs time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

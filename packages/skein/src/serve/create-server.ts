@@ -42,6 +42,6 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
   const code = codeOf({ agents, tools, skills, claude, limits, retention, policy, models });
-  // The program's options have precedence over the environment.
+  // Here the program's limits have precedence over SKEIN_LIMITS.
   return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
 }

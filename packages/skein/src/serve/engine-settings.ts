@@ -1,7 +1,7 @@
 import { KnownError } from "@skein/protocol";
 import type { EngineConfig } from "../config.ts";
 
-/** What a process does: answer requests, drive sessions, or both. */
+/** What a process does: answer requests, run sessions, or both. */
 type Role = "all" | "api" | "worker";
 
 /** The addresses of a Restate cluster and of this worker. */
@@ -21,7 +21,7 @@ export interface RestateSettings {
 /** The role and the engine of a process. */
 export interface EngineSettings {
   readonly role: Role;
-  /** If undefined, the local engine drives the sessions. */
+  /** Undefined for the local engine. */
   readonly restate: RestateSettings | undefined;
 }
 

@@ -41,7 +41,7 @@ export interface ServerPolicy {
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether any key has a rule about the sandbox. */
   readonly hasSandboxRules: boolean;
-  /** Whether several tenants have keys. The answer may be two seconds old. */
+  /** Whether several tenants have keys, as of the last count. Starts a new count, at most every two seconds. */
   isShared(): boolean;
   /** Whether any rule caps how many runs are in progress. */
   readonly capsRuns: boolean;

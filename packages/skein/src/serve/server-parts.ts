@@ -52,7 +52,7 @@ export interface ServerParts {
   /** Undefined if the history is closed, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
   readonly workplaces: Workplaces;
-  /** Stops driving sessions and answering SQL. */
+  /** Stops running sessions and answering SQL. */
   stop(): Promise<void>;
   /** Closes all parts and the store. */
   close(): Promise<void>;
@@ -254,7 +254,7 @@ function placesOf({ storeUrl, filesUrl }: Pick<StartOptions, "storeUrl" | "files
   ];
 }
 
-/** Opens the history of Claude Code's sessions, if the operator allows it. */
+/** Opens the history of coding agents' sessions, if the operator allows it. */
 async function openHistory(store: Store, { history, dataDir }: StartOptions): Promise<ServerParts["history"]> {
   if (!history) return undefined;
   try {

@@ -27,7 +27,7 @@ export interface ServeSettings {
   readonly limits: Partial<Limits>;
   /** Days of retention by tenant, from the environment. */
   readonly retention: RetentionDays;
-  /** What this process does, and which engine drives its sessions. */
+  /** The role and the engine of this process. */
   readonly engine: EngineSettings;
   readonly configFile: string | undefined;
   readonly apiKey: string | undefined;
@@ -49,7 +49,7 @@ export interface ServeSettings {
   readonly traceService: string | undefined;
   /** The folder of the built console. Null: no console. Undefined: the folder of the console's package. */
   readonly consoleFolder: string | null | undefined;
-  /** Whether this server creates and drives sessions of Claude Code. */
+  /** Whether this server creates and runs sessions of Claude Code. */
   readonly claudeCode: boolean;
   /** The options of Claude Code that the environment allows. */
   readonly claudeOpened: ClaudeSettings;
@@ -63,7 +63,7 @@ export interface ServeSettings {
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** Whether the operator requested a simulation. If false and `needsRealBecause` is set, a missing key is an error. */
+  /** Whether the operator requested a simulation. If false and `needsRealBecause` is set, a missing API key of the model is an error. */
   readonly simulates?: boolean;
   /** The simulator that several processes share. */
   readonly simulatorUrl?: string | undefined;
@@ -111,7 +111,7 @@ export function serveSettings(flags: ServeFlags, config: Config, folder = proces
       `${host} can be reached from other machines: set SKEIN_API_KEY to a key of your own before listening there.`,
     );
   if (config.apiKey !== undefined && !/^[\x21-\x7e]{16,500}$/.test(config.apiKey))
-    throw new KnownError("invalid", "SKEIN_API_KEY must have at least 16 printable characters and no spaces.");
+    throw new KnownError("invalid", "SKEIN_API_KEY must have 16 to 500 printable ASCII characters and no spaces.");
   if (config.claudeCode !== undefined && config.claudeCode !== "on" && config.claudeCode !== "off")
     throw new KnownError("invalid", `SKEIN_CLAUDE_CODE is "${config.claudeCode}". Expected "on" or "off".`);
   for (const origin of config.allowedOrigins)

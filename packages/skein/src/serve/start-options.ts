@@ -12,7 +12,7 @@ export interface RunningServer {
   readonly model: { readonly description: string; readonly simulated: boolean };
   /** The state of the sandbox in a few words. */
   readonly walls: string;
-  /** Other processes that served the same SQLite file when this server started: host, process id, start. */
+  /** Other processes on this machine that already served the store when this server started: host, process id, start. */
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
@@ -46,7 +46,7 @@ export interface StartOptions extends Omit<
   | "openedToModels"
 > {
   readonly openedToModels?: ServeSettings["openedToModels"];
-  /** Default: one process that answers requests and drives sessions. */
+  /** Default: one process that answers requests and runs sessions. */
   readonly engine?: ServeSettings["engine"];
   readonly metricsPort?: number | undefined;
   readonly redisUrl?: string | undefined;

@@ -137,7 +137,7 @@ export const agentTables: ConformanceList = {
         key: "tool_use_id",
         type: "string",
       }),
-      there("conversation_history is kept only while it waits", {
+      there("conversation_history is kept only while the session waits", {
         check: "query",
         query: `select 1 where not exists (select from ${CONFIG} where awaiting_frontend_tools = (conversation_history = '[]'))`,
       }),

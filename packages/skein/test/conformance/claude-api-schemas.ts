@@ -1,6 +1,6 @@
 import { type Check, type Entry, type LibraryType, type Line, departure, section, there } from "./line.ts";
 
-/** What the schemas of the Claude API accept and reject, and what the real API returns. */
+/** What the schemas of the Claude API accept and reject, and what recorded answers of a real server contain. */
 
 type Takes = Omit<Extract<Check, { check: "takes" }>, "check" | "schema" | "field">;
 type Row = readonly [what: string, field: string, takes: Takes];

@@ -54,7 +54,7 @@ export type Check =
   | { readonly check: "action"; readonly action: string; readonly keys: readonly string[] }
   /** A line of the run's file has this key. */
   | { readonly check: "action line"; readonly key: string; readonly type: JsonType }
-  /** A document of the filesystem store has this key. */
+  /** Every document of this kind in the filesystem store has this key. */
   | {
       readonly check: "document";
       readonly document: DocumentKind;
@@ -77,7 +77,7 @@ export type Check =
       readonly refuses?: readonly unknown[];
       readonly default?: unknown;
     }
-  /** An answer of the Claude API has this key with a value of this type. The API uses the real Claude Code. */
+  /** Every answer of this shape has this key with a value of this type. The answers come from the real Claude Code. */
   | {
       readonly check: "said";
       readonly shape: string;
@@ -91,7 +91,7 @@ export type Check =
       readonly some?: boolean;
     }
   | { readonly check: "draft"; readonly type: string }
-  /** A result of the history library has this key. Its type may be "date" or "string or null". */
+  /** Every result of this shape from the history library has this key with a value of this type. */
   | { readonly check: "library"; readonly shape: string; readonly key: string; readonly type: LibraryType }
   /** A schema of the file format knows this field and accepts these values. */
   | {

@@ -128,7 +128,7 @@ function awaitOpened(runId: string, toolUseId: string): Fact {
   };
 }
 
-/** Adds a run to the session. The run has one fact of each kind, and then fails. */
+/** Adds a run to the session. The run has the facts behind every specified event and action, and then fails. */
 async function playEveryFact(script: Script, ids: Ids): Promise<void> {
   const { messageId, runId } = await script.prompt("Go on");
   const lease = await script.claim();

@@ -120,7 +120,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect((await api.call("GET", "/v1/workers")).body["data"]).toEqual([]);
   });
 
-  test("placement shows which worker drives a session during a run", async () => {
+  test("placement shows which worker runs a session, and shows no worker before and after the run", async () => {
     const { promise: asked, resolve: onCall } = Promise.withResolvers<void>();
     const { promise: released, resolve: letGo } = Promise.withResolvers<string>();
     const hold = defineTool({

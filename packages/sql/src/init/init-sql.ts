@@ -62,7 +62,7 @@ const HEADER = `-- Claude Code's data as tables, for the stock DuckDB shell:
 --   - Files are found when this file runs. Run it again (.read skein.sql) to see new files. At least one transcript must exist.
 --   - Lines that DuckDB cannot read (a lone surrogate, a byte that is not UTF-8, two records in one line) are only in
 --     claude.damage. Skein repairs them and also shows them in the other tables.
---   - A line of more than 64 MiB ends a statement with an error. Every statement reads all files; there is no copy.
+--   - A line of more than 64 MiB ends a statement with an error. Every statement reads all files; there is no cached copy.
 --   - Lines are numbered anew in every statement. A file that grows meanwhile shifts the line numbers of the files after it.
 --   - human_prompt, the titles of sessions and branches follow simpler rules.
 --   - read_conversations and the other functions of the agent_data extension need a path: read_plans('/home/me/.claude').

@@ -17,7 +17,7 @@ export function namesClaude(sql: string): boolean {
   return /\bclaude_(conversations|plans|todos|history|stats)\b|\bclaude"?\s*\./i.test(words);
 }
 
-/** Returns true if a statement reads the sessions of all agents. */
+/** Returns true if a statement may read the schema `history`, which has the sessions of all coding agents. */
 export function namesHistory(sql: string): boolean {
   return /\bhistory"?\s*\./i.test(sql.replaceAll(/'(?:[^']|'')*'/g, "''"));
 }
@@ -42,8 +42,8 @@ export function mayReadHistory(sql: string): boolean {
 }
 
 /**
- * The tables of Claude Code's small files, which are all files but transcripts. Each has a pattern for statements that
- * use it.
+ * The tables of Claude Code's small files (all files except transcripts), and the lists of sessions. Each table has a
+ * pattern for statements that use the table.
  */
 const SMALL_TABLES = {
   "main.claude_plans": /plans/i,

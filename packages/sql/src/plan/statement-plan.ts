@@ -14,7 +14,7 @@ export interface StatementPlan {
   readonly form: TranscriptForm;
   /**
    * Whether later queries with the same text may reuse the prepared statement while no file changes. True if all rows come from
-   * the copy.
+   * the cached copy of the transcripts.
    */
   readonly isReusable: boolean;
 }

@@ -226,7 +226,7 @@ function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   };
 }
 
-/** `makeData` with one type for all columns. The original has an overload for each type. */
+/** `makeData` with one type for all columns, instead of an overload for each type. */
 const dataWith = makeData as unknown as (buffers: Readonly<Record<string, unknown>>) => Data;
 
 function dataOf({ type, width, put }: Kind, cells: readonly Cell[]): Data {

@@ -43,7 +43,7 @@ export interface SandboxContent {
 const READ_ENTRIES = ["projects", "plans", "todos", "tasks", "history.jsonl", "stats-cache.json", "source.json"];
 
 export interface HistoryFolders {
-  /** Claude Code's data directories, and mirrors of other agents, as real paths. */
+  /** Claude Code's data directories, and mirrors: folders with the translated sessions of other coding agents. Real paths. */
   readonly roots: readonly string[];
   /** Skein's cache folder with the copy of the transcripts. */
   readonly cacheFolder: string;
@@ -133,7 +133,7 @@ interface Place {
   readonly link?: true;
 }
 
-/** Returns the content of the sandbox and the commands of its programs. Paths in the sandbox reveal nothing about this machine. */
+/** Returns the content of the sandbox and the commands of its programs. Paths of Skein's code do not show where Skein is installed. */
 function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];
@@ -172,7 +172,7 @@ function contentOf(history: HistoryFolders | undefined): {
 
 /**
  * Returns the places where a package is mounted. A package of a clone is mounted outside of `node_modules`, because Node runs
- * no TypeScript there, and is linked into it.
+ * no TypeScript there. A link in `node_modules` leads to the package.
  */
 function placesOf(name: string, folder: string): readonly Place[] {
   const to = `/skein/node_modules/${name}`;
@@ -200,7 +200,7 @@ function dependenciesOf(folder: string): readonly string[] {
     "dependencies" | "optionalDependencies" | "peerDependencies",
     Record<string, string> | undefined
   >;
-  // Peer dependencies include zod, because the application installs zod.
+  // Peer dependencies are needed too. One of them is zod.
   const { dependencies, optionalDependencies, peerDependencies } = manifest;
   return [dependencies, optionalDependencies, peerDependencies].flatMap((some) => Object.keys(some ?? {}));
 }

@@ -20,7 +20,7 @@ interface CopyRequest {
 
 export interface RowsRequest {
   readonly kind: "rows";
-  /** The folder of the empty database. New databases begin as a copy of this database. */
+  /** The folder of the empty database. The first database of a tenant begins as a copy of the empty database. */
   readonly folder: string;
   /** The database that is copied first. Null means the empty database. */
   readonly from: string | null;

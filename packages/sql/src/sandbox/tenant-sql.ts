@@ -177,7 +177,7 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
   };
 }
 
-/** Waits for a tenant's database for a limited time. If the first copy takes longer, the query fails and the copying continues. */
+/** Waits for a tenant's database for a limited time. If copying the rows takes longer, the query fails and the copying continues. */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
@@ -187,7 +187,7 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
         reject(
           new KnownError(
             "over_limit",
-            `The first copy of this tenant's rows takes longer than ${ms / 1000} s and continues. Run the statement again later.`,
+            `Copying this tenant's rows takes longer than ${ms / 1000} s and continues. Run the statement again later.`,
           ),
         ),
       ms,

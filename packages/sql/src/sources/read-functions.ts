@@ -141,7 +141,7 @@ async function libraryOf(
   return { library: config, problems };
 }
 
-/** Returns the library without the roots of other agents. A query over all agents has added those roots. */
+/** Returns the library without the folders of other coding agents, which a query over all coding agents adds. */
 function ownOf(library: LibraryConfig): LibraryConfig {
   if (library.dataPath === undefined || typeof library.dataPath === "string") return library;
   const own = library.dataPath.filter((root) => sourceOfRoot(root) === "claude-code");
@@ -269,7 +269,7 @@ function fieldsOf(value: Readonly<Record<string, unknown>>): Row {
 /** Returns the error that `agent_data` reports for an unreadable line. */
 const parseError = (message: string): string => `Parse error: ${message}`;
 
-/** Sorts the items by file, because the history library returns the newest item first. */
+/** Sorts the items by one of their fields, because the history library returns the newest item first. */
 function inOrder<Item>(items: readonly Item[], key: keyof Item): readonly Item[] {
   return items.toSorted((one, other) => (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
 }

@@ -1,10 +1,10 @@
-/** The tables of the schemas `claude` and `history`. They show the data of agents in the form that most queries need. */
+/** The tables of the schemas `claude` and `history`. They show the data of coding agents in the form that most queries need. */
 import { responses } from "./requests.ts";
 import type { ViewPlace } from "./view-place.ts";
 
 /** Views over only the files of Claude Code. */
 const CLAUDE: ViewPlace = { schema: "claude", files: "skein.claude_files", source: "" };
-/** The views over the files of every agent. */
+/** The views over the files of every coding agent. */
 const HISTORY: ViewPlace = { schema: "history", files: "skein.files", source: "f.source, " };
 
 function transcriptViews({ schema, files, source }: ViewPlace): string {

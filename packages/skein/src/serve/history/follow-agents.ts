@@ -9,7 +9,7 @@ export interface AgentLibrary {
   readonly config: LibraryConfig;
   /**
    * Reads new data of coding agents other than Claude Code, at most every two seconds. `all` also translates all their
-   * sessions to lines.
+   * sessions to transcripts in Claude Code's format.
    */
   refresh(lines?: "all" | "as-needed"): Promise<LibraryConfig>;
 }

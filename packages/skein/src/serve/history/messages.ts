@@ -1,4 +1,4 @@
-/** Questions and answers between the server and the thread that reads Claude Code's files. */
+/** Questions and answers between the server and the thread that reads the files of coding agents. */
 
 export type Method = "list" | "get" | "messages" | "line" | "search" | "usage" | "files" | "file" | "export";
 

@@ -32,7 +32,7 @@ import type { WholeList } from "./whole-list.ts";
 
 /** The most bytes of a transcript whose branches are determined. This needs the whole transcript in memory. */
 const WHOLE_BYTES = 64 * 1024 * 1024;
-/** The most bytes of a line or of the copy of a file. A larger answer is rejected. */
+/** The most bytes of a line or of a stored version of a file. A larger answer is rejected. */
 const LARGEST_ANSWER = 100 * 1024 * 1024;
 const LARGEST_EXPORT = 64 * 1024 * 1024;
 /** The number of transcripts whose branches are cached. */
@@ -42,7 +42,7 @@ type Questions = {
   readonly [Name in Method]: (input: readonly unknown[], signal: AbortSignal) => Promise<string | Uint8Array>;
 };
 
-/** Creates a function for each question. The function returns the JSON of the HTTP response. */
+/** Creates a function for each question. The function returns the body of the HTTP response. */
 export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
@@ -54,7 +54,7 @@ export function createQuestions(config: LibraryConfig, whole: WholeList): Questi
     title: byTitle,
   };
 
-  /** The id of a session, and the configuration in which only this session has it. */
+  /** Returns the id of a session, and a configuration that reads only the coding agent that the request names. */
   const named = (session: unknown, signal: AbortSignal) => {
     const { id, source } = session as HistoryName;
     return { id, library: { ...config, signal, ...ofSource(source) } };

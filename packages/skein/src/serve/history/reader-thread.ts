@@ -4,7 +4,7 @@ import type { FromReader, Method, ReaderOptions, ToReader } from "./messages.ts"
 
 type Changed = Extract<FromReader, { kind: "changed" }>;
 
-/** The thread that reads Claude Code's files, so that large files do not block the server. */
+/** The thread that reads the files of coding agents, so that large files do not block the server. */
 export interface ReaderThread {
   ask(method: Method, input: readonly unknown[], signal: AbortSignal): Promise<string | Uint8Array>;
   watch(listener: (change: Changed) => void): () => void;

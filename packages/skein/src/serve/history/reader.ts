@@ -1,4 +1,4 @@
-/** The thread that reads Claude Code's files. It answers one question at a time. A search can be aborted. */
+/** The thread that reads the files of coding agents. Several questions can run at once, and each can be aborted. */
 import { parentPort, workerData } from "node:worker_threads";
 import {
   createTitles,
