@@ -16,7 +16,7 @@ import { readOptions } from "./read-options.ts";
 
 const HELP = `npm run kill -- [options]
 
-A process that drives 20 sessions with tools is killed with SIGKILL at a random moment and started again, repeatedly.
+A process that runs 20 sessions with tools is killed with SIGKILL at a random moment and started again, repeatedly.
 A server outside of Skein counts the effects of the tools, and the simulator counts the model calls. Then the command
 checks that no prompt is lost, that no tool with the policy "once" took effect twice, that every call has a result,
 that every run has one end, and that every model call is in the log. The stores are sqlite and postgres, whose server
@@ -32,7 +32,7 @@ shutdown) under the writer. Ends with 1 if something is wrong, and prints the ev
 removed.
 
   --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
-  --on NAME       the store on which sessions are driven: sqlite, postgres or all (default: all)
+  --on NAME       the store on which sessions are run: sqlite, postgres or all (default: all)
   --model NAME    the adapter: anthropic (the default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
@@ -187,7 +187,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 
-/** Kills workers that drive sessions with the loop. */
+/** Kills workers that run sessions with the loop. */
 async function killWorkers(options: {
   cycles: number;
   seed: number;

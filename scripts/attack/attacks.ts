@@ -187,7 +187,7 @@ export const ATTACKS: readonly Attack[] = [
     test: /nothing of the host/,
   },
   {
-    attack: "hostile SQL: logins of agents beside their sessions",
+    attack: "hostile SQL: logins of coding agents beside their sessions",
     expected: "not in the sandbox",
     file: "sql/test/sandbox.test.ts",
     test: /finds no login/,

@@ -44,7 +44,7 @@ export interface ChaosOutcome {
   readonly accepted: number;
   readonly effects: number;
   readonly struck: readonly string[];
-  /** The longest gaps between two events of a driven session, not counting outages of the store. */
+  /** The longest gaps between two events of a session with a run, not counting outages of the store. */
   readonly worstStalls: readonly Stall[];
   /** The longest gaps in sessions of Claude Code, which need the start of a process. */
   readonly worstClaudeStalls: readonly Stall[];

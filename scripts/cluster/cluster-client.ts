@@ -73,7 +73,7 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   const deliveries: Wait[] = [];
   let keys = 0;
 
-  /** Retries until the answer is not "try again later". */
+  /** Retries until the request is accepted. Throws if it is rejected with a 4xx other than 409 and 429. */
   async function patiently<Answer>(
     operation: Operation,
     over: AbortSignal,

@@ -64,7 +64,7 @@ async function makeKeys(): Promise<Omit<ServedKeys, "admin">> {
   }
 }
 
-/** Reports each block of the event loop with its length and the processor time that the process used. */
+/** Reports each block of the event loop that is longer than a second, with its length and the used processor time. */
 function watchForStalls(): void {
   let last = performance.now();
   let used = process.cpuUsage();

@@ -20,7 +20,7 @@ export interface WorldOptions {
   readonly known: KnownThings;
 }
 
-/** Makes an agent and sessions in every state, as targets for requests. */
+/** Makes an agent and three sessions, as targets for requests. */
 export async function makeWorld({ url, key, known }: WorldOptions): Promise<void> {
   const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
     const answer = await fetch(`${url}${path}`, {

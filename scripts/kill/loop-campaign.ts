@@ -37,14 +37,14 @@ export interface LoopOutcome {
   readonly unknown: number;
   readonly modelCalls: number;
   readonly abandoned: number;
-  /** The longest time from the start of a new worker to its first event. */
+  /** The longest time from the moment when a new worker is ready to its first event. */
   readonly slowestResumeMs: number;
   readonly violations: readonly (Violation | { readonly invariant: string; readonly sentence: string })[];
 }
 
 const LEASE_MS = 4000;
 
-/** Repeatedly kills a worker that drives sessions. Afterwards the log, the effects and the model's calls must agree. */
+/** Repeatedly kills a worker that runs sessions. Afterwards the log, the effects and the model's calls must agree. */
 export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutcome> {
   const random = createRandom(campaign.seed);
   const [least, most] = campaign.delayMs ?? [50, 1500];
@@ -125,7 +125,7 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
   }
 }
 
-/** Checks that every answered model call is in the log with its usage, or was abandoned with a reservation. */
+/** Checks that the log has every model call: as an answer with the reported usage, as an abandoned call, or as a retry. */
 function unaccounted(
   sessions: readonly StoredSession[],
   calls: readonly Call[],

@@ -141,7 +141,7 @@ function gone(error: unknown): readonly Event[] {
   throw error;
 }
 
-/** Retries a request while the server is unavailable, as a client does. */
+/** Retries a request while the store is unavailable, as a client does. */
 async function persistently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** A process that drives sessions with real tools until it is killed. Its task is JSON in its argument. */
+/** A process that runs sessions with real tools until it is killed. Its task is JSON in its argument. */
 import { createLocalEngine } from "@skein/adapters/engines/local";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { timers } from "@skein/adapters/engines/timers";

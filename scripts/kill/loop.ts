@@ -1,5 +1,5 @@
 /**
- * The part of `npm run kill` for the loop. It kills workers that drive sessions. Afterwards the log, the effects and
+ * The part of `npm run kill` for the loop. It kills workers that run sessions. Afterwards the log, the effects and
  * the model's calls must agree.
  */
 import { mkdtempSync, rmSync } from "node:fs";

@@ -115,7 +115,7 @@ async function leased(store: Store, sessionId: string, owner: string): Promise<L
     if (claimed.kind === "leased") return claimed.lease;
     tell({
       is: "wrong",
-      sentence: `Session ${sessionId} is driven by only one writer, but its claim returned ${claimed.kind}.`,
+      sentence: `Only one writer works on session ${sessionId}, but its claim returned ${claimed.kind}.`,
     });
   } catch (error) {
     if (!isKnownError(error)) throw error;

@@ -11,7 +11,7 @@ import { brokenIn, checkedSession, checkedTotals, isTold } from "./compare.ts";
 export interface LedgerOptions {
   readonly cancels: number;
   readonly cuts: number;
-  /** The number of sessions whose worker is killed. A worker drives several sessions. */
+  /** The number of sessions whose worker is killed. A worker runs several sessions. */
   readonly kills: number;
   /** The number of sessions whose agent is closed during an answer. Another agent continues them. */
   readonly stops: number;
@@ -29,7 +29,7 @@ export interface LedgerOutcome {
   readonly violations: readonly string[];
 }
 
-/** The number of sessions that each killed process drives. */
+/** The number of sessions that each killed process runs. */
 const PER_PROCESS = 20;
 const AGENT = { name: "Ledger", apiKey: "test", base_delay: 0.001, max_retries: 3, leaseMs: 1000 };
 

@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "with several builds and readers at the same time, a build succeeds and every reader sees complete rows",
+  "while several builds run at the same time, one of them succeeds and a reader sees complete rows",
   { timeout: 120_000 },
   async () => {
     const root = folder();
@@ -227,7 +227,7 @@ test(
 );
 
 test(
-  "lines in the copy have the correct numbers, even in a file that two threads read",
+  "lines in the copy have the correct numbers, even in a file that is larger than the reader's buffers",
   { timeout: 120_000 },
   async () => {
     const root = folder();

@@ -42,7 +42,7 @@ test.each(examples())("the example $name answers: $question", async ({ name, sql
   expect(await ask(await open(worked()), statement)).toEqual(ANSWERS[name]);
 });
 
-test("every example except the example about runs reads the sessions of all agents", () => {
+test("every example except the example about runs reads the sessions of all coding agents", () => {
   for (const { name, sql: statement } of examples())
     expect([name, statement]).toEqual([name, expect.stringMatching(name === "longest-runs" ? /agent\./ : /history\./)]);
 });

@@ -1,4 +1,4 @@
-/** Queries over the sessions of all agents. */
+/** Queries over the sessions of all coding agents. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("the schema history has the calls and tokens of all agents, and the schema claude has only Claude Code's calls", async () => {
+test("the schema history has the calls and tokens of all coding agents, and the schema claude has only Claude Code's calls", async () => {
   const sums = "sum(input_tokens), sum(output_tokens), sum(cache_read_input_tokens), sum(cache_creation_input_tokens)";
   expect(await rows(`SELECT source, ${sums} FROM history.responses GROUP BY ALL ORDER BY source`)).toEqual([
     ["claude-code", 6, 20, 1000, 100],
@@ -54,7 +54,7 @@ test("the schema history has the calls and tokens of all agents, and the schema 
   ]);
 });
 
-test("calls, subagents and messages of other agents have Claude Code's columns", async () => {
+test("calls, subagents and messages of other coding agents have Claude Code's columns", async () => {
   expect(
     await rows(
       "SELECT source, name, result FROM history.tool_calls WHERE source <> 'claude-code' AND name LIKE 'exec%' ORDER BY result",
@@ -72,7 +72,7 @@ test("calls, subagents and messages of other agents have Claude Code's columns",
   expect(await rows(prompts)).toEqual([["List files"], ["Match this picture"], ["Run the tests"]]);
 });
 
-test("a version or a branch that an agent does not record is NULL", async () => {
+test("a version or a branch that a coding agent does not record is NULL", async () => {
   const of = (table: string, column: string): string =>
     `SELECT count(*) FROM ${table} WHERE source IN ('codex', 'opencode') AND ${column} = ''`;
   for (const [table, column] of [
@@ -110,7 +110,7 @@ test("the table functions accept a source, recognise a path, and warn about an u
   }
 });
 
-test("the sum of many calls has the price of short calls, and a single call with the same tokens has the price of a long call", async () => {
+test("the sum of many calls has the usual prices, and a single call with the same tokens has the prices of a long context", async () => {
   const root = join(folder, "copilot");
   const cost = async (name: string, shutdown: object): Promise<unknown> => {
     const session = join(root, name, "session-state", "c0000000-0000-4000-8000-00000000000f");

@@ -149,7 +149,7 @@ test.skipIf(!hasBubblewrap)(
       return lines;
     };
     expect(await asked("SELECT 42 AS n")).toContain('{"n":42}');
-    await expect(asked("FROM platform.sessions")).rejects.toThrow("The first copy of this tenant's rows");
+    await expect(asked("FROM platform.sessions")).rejects.toThrow("Copying this tenant's rows");
     await expect(asked("FROM claude.messages")).rejects.toThrow("no-transcripts does not exist");
   },
 );
@@ -180,7 +180,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-/** Logins of agents, settings with keys, and copies of edited files, at their usual paths next to the sessions. */
+/** Logins of coding agents, settings with keys, and copies of edited files, at their usual paths next to the sessions. */
 const SECRETS: Readonly<Record<string, readonly string[]>> = {
   ".claude": [".credentials.json", ".claude.json", "settings.json", "file-history/s1/0123@v1", "shell-snapshots/s.sh"],
   ".codex": ["auth.json", "config.toml"],
@@ -203,7 +203,7 @@ const READABLE = [
 ];
 
 test.skipIf(!hasBubblewrap)(
-  "a statement over the files of agents finds no login: the sandbox has only the files that tables are made of",
+  "a statement over the files of coding agents finds no login: the sandbox has only the files that tables are made of",
   { timeout: 60_000 },
   async () => {
     const home = folder();

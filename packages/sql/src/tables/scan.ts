@@ -167,7 +167,7 @@ function numbers({ numbered }: { readonly numbered: boolean }) {
     : { number: `, s.${NO_LINE}`, line: NO_LINE, join: "" };
 }
 
-/** All lines of all files, even of files in the copy. JSON lines that are not objects count as damage. */
+/** All lines of all files, even of files in the cached copy. JSON lines that are not objects count as damage. */
 export const OBJECTS = `
 CREATE VIEW scan.objects AS
 SELECT f.file_id, o.n - f.first_line AS line, o.json

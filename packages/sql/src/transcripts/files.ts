@@ -7,7 +7,7 @@ import type { FoundFiles } from "./find-files.ts";
 
 /** The transcripts as they were at one moment. */
 export interface Files {
-  /** A fingerprint that changes if a file or the copy changes. */
+  /** A fingerprint that changes if a file or the cached copy changes. */
   readonly stamp: string;
   /**
    * The files by time of change. The file that is being written comes last, so its growth does not change the line numbers of
