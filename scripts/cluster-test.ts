@@ -5,7 +5,9 @@
 import { runChaos } from "./cluster/chaos.ts";
 import { readOptions } from "./read-options.ts";
 
-/** The pause after each answer is this time multiplied by the number of sessions: about ten prompts per second in total. */
+/**
+ * The pause after each answer is this time multiplied by the number of sessions: about ten prompts per second in total.
+ */
 const THINK_MS = 100;
 
 const { values } = readOptions("cluster:test", {

@@ -1,4 +1,7 @@
-/** `npm run conformance`: writes docs/reference/conformance.md from the conformance lists, and the tables of PROTOCOL.md from the schemas. */
+/**
+ * `npm run conformance`: writes docs/reference/conformance.md from the conformance lists, and the tables of PROTOCOL.md
+ * from the schemas.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { printConformance } from "../packages/skein/test/conformance/print-conformance.ts";
 import { LISTS } from "../packages/skein/test/conformance/lists.ts";

@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   if (values.json) console.log(JSON.stringify({ seed, outcomes, controls: controls ?? null }));
   else console.log(`\n${printed([...outcomes, ...(controls ?? [])])}\n`);
   for (const violation of violations) console.error(violation);
-  for (const { name } of blind) console.error(`The control "${name}" lost nothing, so this rig proves nothing.`);
+  for (const { name } of blind) console.error(`The control "${name}" lost nothing, so this test proves nothing.`);
   if (!controls) console.error(`No control: ${whyNoStrace()}`);
   else if (blind.length === 0 && !values.json)
     console.log("The controls without fsync lost acknowledged writes, as they must.");

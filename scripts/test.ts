@@ -2,8 +2,8 @@
  * `npm test`: runs every test with real services. The last line of the output is `N passed, N failed`.
  *
  * Arguments go to vitest, so `npm test -- packages/core` runs one package; `--quick` runs the tests that start no
- * process and no server. In a run of all tests, failed files are run again alone, because a time limit may fail a test
- * on a busy machine. A test that passes only when it is alone is reported, because it is weak.
+ * process, no server and no DuckDB. In a run of all tests, failed files are run again alone, because a time limit may
+ * fail a test on a busy machine. A test that passes only when it is alone is reported, because it depends on timing.
  *
  * The temporary files of a run are in a folder that is removed at the end. If a test has left files in the folder, the
  * output names them: outside `npm test` they would stay in the machine's temporary directory.

@@ -18,7 +18,7 @@ export function factsOutside(tree: SourceTree): readonly Finding[] {
     );
 }
 
-/** Returns the facts that only the driver of a session may append: all facts that are not in `FROM_OUTSIDE`. */
+/** Returns the facts that only the worker of a session's run may append: all facts that are not in `FROM_OUTSIDE`. */
 function driversFacts({ files }: SourceTree): ReadonlySet<string> {
   const all = [...files.values()]
     .filter(({ path }) => path.startsWith("packages/protocol/src/facts/"))

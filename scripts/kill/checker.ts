@@ -2,7 +2,8 @@
  * This process checks a store whose writer was killed: it opens the store, repeats the operations that got no answer,
  * and reports what is lost, repeated or wrong.
  *
- * `npm run kill` and `npm run powercut` start it with { store, place, journals, whole } as JSON. It prints a Verdict as JSON.
+ * `npm run kill` and `npm run powercut` start it with { store, place, journals, whole } as JSON. It prints a Verdict as
+ * JSON.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Store } from "@skein/core";

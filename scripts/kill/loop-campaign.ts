@@ -125,7 +125,9 @@ export async function runLoopCampaign(campaign: LoopCampaign): Promise<LoopOutco
   }
 }
 
-/** Checks that the log has every model call: as an answer with the reported usage, as an abandoned call, or as a retry. */
+/**
+ * Checks that the log has every model call: as an answer with the reported usage, as an abandoned call, or as a retry.
+ */
 function unaccounted(
   sessions: readonly StoredSession[],
   calls: readonly Call[],

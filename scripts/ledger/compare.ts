@@ -40,7 +40,7 @@ function fits(said: UsageTotals, call: UsageTotals, isWhole: boolean): boolean {
   );
 }
 
-/** Checks that the totals of the store are exactly the sum of the facts. */
+/** Checks that the totals of the store are exactly the sum of the usage in the logs. */
 export function checkedTotals(events: readonly Event[], rows: readonly UsageRow[]): readonly string[] {
   const counted = countedIn(events).reduce((sum, { usage }) => addUsage(sum, usage), NO_USAGE);
   const stored = rows.reduce((sum, row) => addUsage(sum, row), NO_USAGE);

@@ -15,16 +15,16 @@ export interface Disk {
 
 /** Returns a sentence that says why this machine cannot make such a disk, or undefined if it can. */
 export function whyNoDisk(): string | undefined {
-  if (process.platform !== "linux") return "The power-cut rig needs Linux (loop devices and ext4).";
+  if (process.platform !== "linux") return "The power-cut test needs Linux (loop devices and ext4).";
   if (process.getuid?.() !== 0)
-    return "The power-cut rig mounts disk images, which only root may do: run it with sudo.";
+    return "The power-cut test mounts disk images, which only root may do: run it with sudo.";
   for (const [command, from] of [
     ["mkfs.ext4", "e2fsprogs"],
     ["losetup", "mount"],
     ["mount", "mount"],
   ] as const)
     if (!works("sh", "-c", `command -v ${command}`))
-      return `The power-cut rig needs ${command}. Install it, for example with: sudo apt-get install ${from}`;
+      return `The power-cut test needs ${command}. Install it, for example with: sudo apt-get install ${from}`;
   return works("losetup", "--find")
     ? undefined
     : "There is no loop device here (a container without /dev/loop-control?).";

@@ -31,7 +31,7 @@ describe("the output of a benchmark", () => {
     expect(linesOf(`a word\n${JSON.stringify([line(3)])}\n`)).toEqual([line(3)]);
   });
 
-  test("the table of the history benchmark is read at commits without --json", () => {
+  test("the table of the history benchmark is parsed, because earlier commits do not have its option --json", () => {
     const output = [
       "400 transcripts, 400 MB, Node 24.21.0",
       "",
@@ -52,7 +52,9 @@ describe("two commits of a repository", () => {
   let folder: string;
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: folder, encoding: "utf8" });
 
-  /** A repository whose benchmark prints its arguments and 10 ms, then 20 ms. */
+  /**
+   * A repository with two commits. The benchmark prints its arguments, with 10 ms at the first and 20 ms at the second.
+   */
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), "skein-bench-against-test-")));
     git("init", "--quiet", "--initial-branch=main");

@@ -27,7 +27,7 @@ describe("every npm script in a document exists, and the file that it runs exist
       name: run ?? own,
     })),
   );
-  test.each(named)("$page names the npm script $name", ({ name }) => {
+  test.each(named)("the npm script that $page names exists: $name", ({ name }) => {
     expect(Object.keys(scripts)).toContain(name);
     const file = /[\w./-]+\.(?:ts|js)/.exec(scripts[name] ?? "")?.[0];
     if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
@@ -46,22 +46,25 @@ describe("every link between documents has a target", () => {
       target: link ?? picture ?? "",
     })),
   );
-  test.each(links.filter(({ target }) => !/^https?:/.test(target)))("$page → $target", ({ page, target }) => {
-    const [path = "", anchor] = target.split("#");
-    const file = path === "" ? page : join(dirname(page), path);
-    expect(existsSync(join(root, file))).toBe(true);
-    if (anchor === undefined) return;
-    const headings = [...text(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replaceAll(/[^\w -]/g, "")
-        .replaceAll(" ", "-"),
-    );
-    expect(headings).toContain(anchor);
-  });
+  test.each(links.filter(({ target }) => !/^https?:/.test(target)))(
+    "the link from $page to $target has a target",
+    ({ page, target }) => {
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      expect(existsSync(join(root, file))).toBe(true);
+      if (anchor === undefined) return;
+      const headings = [...text(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+        heading
+          .toLowerCase()
+          .replaceAll(/[^\w -]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      expect(headings).toContain(anchor);
+    },
+  );
 });
 
-test("every document in docs can be reached from its index, docs/README.md", () => {
+test("every document in docs except the decisions can be reached from docs/README.md", () => {
   const reached = new Set<string>(["docs/README.md"]);
   // The loop also visits the pages that it adds to the set.
   for (const page of reached)
@@ -210,7 +213,7 @@ test("no file calls a specification a seed", () => {
   expect(files.filter((file) => /\bseeds? 00\d/i.test(text(file)))).toEqual([]);
 });
 
-test("ARCHITECTURE.md lists exactly the packages that exist", () => {
+test("ARCHITECTURE.md lists every package", () => {
   const packages = readdirSync(join(root, "packages"), { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = new Set([...text("ARCHITECTURE.md").matchAll(/`packages\/(\w+)`/g)].map(([, name]) => name));
   expect(packages.map(({ name }) => name).filter((name) => !named.has(name))).toEqual([]);

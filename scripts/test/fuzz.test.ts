@@ -69,7 +69,7 @@ test.each<[string, Partial<FuzzAnswer>, Partial<FuzzRequest>, RegExp | undefined
     {},
     /no answer may contain/,
   ],
-])("the rig detects %s", async (_, answer, request, expected) => {
+])("the fuzzer detects %s", async (_, answer, request, expected) => {
   const description = await describeServer(await described(), "key");
   const [operation] = description.operations;
   const sent: FuzzRequest = {

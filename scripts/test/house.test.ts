@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 let folder: string;
 
-/** A small checkout that follows every rule: two packages, and the real list of facts. */
+/** A small checkout that follows every rule: three packages, and the real list of facts. */
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "skein-house-"));
   cpSync(join(root, "packages/protocol/src/facts"), join(folder, "packages/protocol/src/facts"), { recursive: true });

@@ -23,7 +23,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/adapters/src/runtimes": ["@skein/core", "@skein/protocol", "@skein/history/format"],
 };
 
-/** Some modules of Node, which only the folders that do I/O may import. */
+/** Some modules of Node, and whether the files of a folder may import them. */
 const NODE: readonly (readonly [folder: string, module: string, refused: RegExp | null])[] = [
   ["packages/protocol/src", "node:fs", /runs in browsers/],
   ["packages/protocol/src", "node:fs/promises", /runs in browsers/],

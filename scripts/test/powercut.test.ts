@@ -19,7 +19,7 @@ describe.skipIf(missing !== undefined)(missing ?? "the power goes", () => {
 
   const blind = whyNoStrace();
   test.skipIf(blind !== undefined)(
-    blind ?? "without fsync acknowledged writes are lost, so the rig sees losses",
+    blind ?? "if fsync does nothing, the check finds lost acknowledged writes",
     { timeout: 120_000 },
     async () => {
       const outcome = await cutPower({ store: "sqlite", cuts: 1, seed: 3, delayMs: [200, 300], lying: true });

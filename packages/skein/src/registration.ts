@@ -37,7 +37,10 @@ const PROCESS_OPTIONS = {
 } satisfies Partial<Record<keyof AgentOptions, string>>;
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 
-/** Rejects an agent that sets a process option, such as `store`, if a server runs it: the server sets these for all agents. */
+/**
+ * Rejects an agent that sets a process option, such as `store`, if a server runs it: the server sets these for all
+ * agents.
+ */
 export function refuseProcessOptions(agent: Agent): void {
   const options = optionsOf.get(agent) ?? {};
   for (const name of PROCESS_OPTION_NAMES)

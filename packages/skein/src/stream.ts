@@ -3,7 +3,7 @@ import type { DraftPiece, Event } from "@skein/protocol";
 import { type Watched, followRunLive, tell } from "./follow-run.ts";
 import { type PartialDraft, createPartialOutputs } from "./partial-output.ts";
 
-/** Yields the facts of a run in order, with the drafts between the facts. With `isTyped`, drafts have partial answers. */
+/** Yields the events of a run in order, with the drafts between them. With `isTyped`, drafts have partial answers. */
 export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGenerator<Event | PartialDraft<unknown>> {
   const withPartial = isTyped ? createPartialOutputs() : undefined;
   for await (const item of streamItems(watched)) {
@@ -12,7 +12,7 @@ export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGener
   }
 }
 
-/** Yields the facts of a run in order, with every draft piece between the facts. */
+/** Yields the events of a run in order, with every draft piece between them. */
 export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0 } = watched;
   for await (const item of followRunLive(watched)) {

@@ -7,7 +7,7 @@ import { serveSettings } from "../src/serve/settings.ts";
 
 const NO_MODEL = { anthropicApiKey: undefined, anthropicAuthToken: undefined, anthropicBaseUrl: undefined };
 
-test("answers of the built-in simulation are marked and cost nothing, and totals leave them out; a note about the simulation is printed once", async () => {
+test("answers of the built-in simulation are marked and cost nothing, and totals leave them out; a note about the simulation is printed at most once", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "");
   vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
   vi.stubEnv("ANTHROPIC_BASE_URL", "");

@@ -89,7 +89,8 @@ export async function createSql(options: SqlOptions = {}): Promise<Sql> {
     // Errors are ignored here, because the first query reports them.
   }
   await started;
-  // The view of Claude Code's files gets a condition only if other coding agents have files, because a condition costs time.
+  // The view of Claude Code's files gets a condition only if other coding agents have files, because a condition costs
+  // time.
   if (roots?.some((root) => sourceOfRoot(root) !== "claude-code"))
     await connection.run(
       "CREATE OR REPLACE VIEW skein.claude_files AS SELECT * FROM skein.files WHERE source IN ('claude-code', 'claude-desktop')",

@@ -102,7 +102,7 @@ test("the table functions accept a source, recognise a path, and warn about an u
   const odd = join(folder, "odd");
   mkdirSync(odd);
   for (const [path, text] of [
-    [odd, /does not look like the data of any agent.*Sources: claude, .*codex/],
+    [odd, /does not look like the data of any coding agent.*Sources: claude, .*codex/],
     [join(folder, "none"), /nothing at .*none/],
   ] as const) {
     expect(await count(`'${path}'`)).toEqual([]);

@@ -180,7 +180,9 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-/** Logins of coding agents, settings with keys, and copies of edited files, at their usual paths next to the sessions. */
+/**
+ * Logins of coding agents, settings with keys, and copies of edited files, at their usual paths next to the sessions.
+ */
 const SECRETS: Readonly<Record<string, readonly string[]>> = {
   ".claude": [".credentials.json", ".claude.json", "settings.json", "file-history/s1/0123@v1", "shell-snapshots/s.sh"],
   ".codex": ["auth.json", "config.toml"],

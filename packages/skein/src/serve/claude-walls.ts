@@ -16,7 +16,8 @@ export interface ServerWalls {
   /** Returns why this machine has no sandbox. Returns undefined if it has a sandbox. */
   problem(): Promise<string | undefined>;
   /**
-   * Copies a working folder for a fork, inside the sandbox. So a symbolic link in the folder cannot make the server read other files.
+   * Copies a working folder for a fork, inside the sandbox. So a symbolic link in the folder cannot make the server
+   * read other files. Copies nothing if this machine has no sandbox.
    */
   copyFolder(from: string, to: string): Promise<void>;
   /** Forwards model calls. Models with a separate key use the broker even without a sandbox. */

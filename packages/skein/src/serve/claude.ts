@@ -82,7 +82,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
   const places = placesWith(allowedAddresses);
   const model = { headers: headersOf({ api, oauth }), baseUrl: (oauth ?? api).baseUrl };
   const walls = createServerWalls(settings, { api: model, places });
-  // Every session has separate folders, because it must not see files of other sessions.
+  // Every session has separate folders, because a session must not see files of other sessions.
   const ownFolder = (tenant: string, name: string, sessionId: string): string => folder(tenant, join(name, sessionId));
   const removeFolders = async ({ tenant, sessionId }: SessionPlace): Promise<void> => {
     // A session without a sandbox has temporary files in this folder.

@@ -24,7 +24,7 @@ export interface SkeinConfig {
   readonly skills?: readonly string[];
   /** The options of Claude Code that requests may use. Options that are left out are not allowed. */
   readonly claude?: z.input<typeof ClaudeSettings>;
-  /** The limits of one key. SKEIN_LIMITS takes precedence. */
+  /** The limits of each key and of the server. SKEIN_LIMITS takes precedence. */
   readonly limits?: Partial<Limits>;
   /**
    * Days that sessions are kept after their last event, by tenant. `*` stands for tenants without an entry.

@@ -68,7 +68,7 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     };
     const server = await createServer(deps);
     close = async () => {
-      // The server still answers while it hands over its runs. A load balancer can see that the server is stopping.
+      // While its runs are handed over, the server answers every request with 503, so that load balancers send no more.
       server.stop();
       await parts.stop();
       await server.close();

@@ -63,7 +63,10 @@ export interface ServeSettings {
   readonly anthropicAuthToken: string | undefined;
   readonly claudeOauthToken: string | undefined;
   readonly anthropicBaseUrl: string | undefined;
-  /** Whether the operator requested a simulation. If false and `needsRealBecause` is set, a missing API key of the model is an error. */
+  /**
+   * Whether the operator requested a simulation. If false and `needsRealBecause` is set, a missing API key of the model
+   * is an error.
+   */
   readonly simulates?: boolean;
   /** The simulator that several processes share. */
   readonly simulatorUrl?: string | undefined;

@@ -12,7 +12,9 @@ export interface RunningServer {
   readonly model: { readonly description: string; readonly simulated: boolean };
   /** The state of the sandbox in a few words. */
   readonly walls: string;
-  /** Other processes on this machine that already served the store when this server started: host, process id, start. */
+  /**
+   * Other processes on this machine that already served the store when this server started: host, process id, start.
+   */
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;

@@ -12,8 +12,8 @@ export interface SqlStream {
 }
 
 /**
- * The largest number of rows of an answer that is held in memory before its first row is returned, so that the query can
- * run again. For a longer answer, the files are counted first.
+ * The largest number of rows of an answer that is held in memory before its first row is returned, so that the query
+ * can run again. For a longer answer, the files are counted first.
  */
 const SHORT_ROWS = 10_000;
 

@@ -38,12 +38,16 @@ export interface SandboxContent {
 
 /**
  * The entries of a data directory that the tables read: transcripts with the notes about subagents, plans, todo lists, tasks,
- * prompts, statistics, and the mark of a mirror. Logins, settings and copies of edited files stay outside of the sandbox.
+ * prompts, statistics, and the file that names the coding agent of a mirror. Logins, settings and copies of edited
+ * files stay outside of the sandbox.
  */
 const READ_ENTRIES = ["projects", "plans", "todos", "tasks", "history.jsonl", "stats-cache.json", "source.json"];
 
 export interface HistoryFolders {
-  /** Claude Code's data directories, and mirrors: folders with the translated sessions of other coding agents. Real paths. */
+  /**
+   * Claude Code's data directories, and mirrors: folders with the translated sessions of other coding agents. Real
+   * paths.
+   */
   readonly roots: readonly string[];
   /** Skein's cache folder with the copy of the transcripts. */
   readonly cacheFolder: string;
@@ -133,7 +137,10 @@ interface Place {
   readonly link?: true;
 }
 
-/** Returns the content of the sandbox and the commands of its programs. Paths of Skein's code do not show where Skein is installed. */
+/**
+ * Returns the content of the sandbox and the commands of its programs. Paths of Skein's code do not show where Skein is
+ * installed.
+ */
 function contentOf(history: HistoryFolders | undefined): {
   readonly places: readonly Place[];
   readonly program: readonly string[];

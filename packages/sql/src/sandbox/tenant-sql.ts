@@ -177,7 +177,10 @@ function createCopyRefresher(copy: () => Promise<void>, now: () => number): Copy
   };
 }
 
-/** Waits for a tenant's database for a limited time. If copying the rows takes longer, the query fails and the copying continues. */
+/**
+ * Waits for a tenant's database for a limited time. If copying the rows takes longer, the query fails and the copying
+ * continues.
+ */
 async function inTime(database: Promise<string>, ms: number): Promise<string> {
   database.catch(() => {});
   let timer: NodeJS.Timeout | undefined;
@@ -223,6 +226,6 @@ function isAlive(pid: number): boolean {
 function closedNotice(statement: string, isOpened: boolean): string | undefined {
   if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
   return isOpened
-    ? "The tables of Claude Code and other agents are empty for this key: only admin keys of the tenant default may read them."
-    : "The tables of Claude Code and other agents are off on this server, so they are empty. The setting SKEIN_SQL_HISTORY turns them on.";
+    ? "The tables of Claude Code and other coding agents are empty for this key: only admin keys of the tenant default may read them."
+    : "The tables of Claude Code and other coding agents are off on this server, so they are empty. The setting SKEIN_SQL_HISTORY turns them on.";
 }

@@ -121,7 +121,7 @@ function sourceOf({ source: name }: ReadCall, path: string | undefined, warn: (t
       `There is no source '${name}'. The path looks like data of ${found}, so it was read as data of ${found}. ${KNOWN}`,
     );
   else if (path !== undefined && !isRecognised(path))
-    warn(`${path} does not look like the data of any agent, so it was read as data of ${found}. ${KNOWN}`);
+    warn(`${path} does not look like the data of any coding agent, so it was read as data of ${found}. ${KNOWN}`);
   return found;
 }
 

@@ -1,4 +1,7 @@
-/** Reads the rows of Claude Code's small files (all files except transcripts) and the lists of sessions with the history library. */
+/**
+ * Reads the rows of Claude Code's small files (all files except transcripts) and the lists of sessions with the history
+ * library.
+ */
 import { readFileSync } from "node:fs";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import {

@@ -1,4 +1,7 @@
-/** The tables of the schemas `claude` and `history`. They show the data of coding agents in the form that most queries need. */
+/**
+ * The tables of the schemas `claude` and `history`. They show the data of coding agents in the form that most queries
+ * need.
+ */
 import { responses } from "./requests.ts";
 import type { ViewPlace } from "./view-place.ts";
 

@@ -59,8 +59,9 @@ CREATE MACRO skein.rates(model, at_ms) AS skein.family_rates(regexp_extract(
 
 /**
  * Adds the exact cost as `picos` (pico-dollars) to rows with the columns `rates`, `input`, `output`, `cache_write`,
- * `cache_read`, `write_5m`, `write_1h`, `searches`, `fast` and `id`. A row with the sum of several calls has the usual prices, never those of a long context.
- * Cache writes are split by lifetime only if the two parts add up to `cache_write`.
+ * `cache_read`, `write_5m`, `write_1h`, `searches`, `fast` and `id`. A row with the sum of several calls has the usual
+ * prices, never those of a long context. Cache writes are split by lifetime only if the two parts add up to
+ * `cache_write`.
  */
 export function priced(rows: string): string {
   return `

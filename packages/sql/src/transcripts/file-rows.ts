@@ -22,7 +22,10 @@ export const FILE_COLUMNS = {
   source: "VARCHAR",
 };
 
-/** Returns the rows of `skein.files`. `first_row` counts only rows of scanned files at the wanted places, or of all if `wanted` is null. */
+/**
+ * Returns the rows of `skein.files`. `first_row` counts only rows of scanned files at the wanted places, or of all if
+ * `wanted` is null.
+ */
 export function fileRows({ known }: Files, wanted: ReadonlySet<number> | null): Rows {
   const projects = sessionProjects(known);
   let place = 0;

@@ -53,7 +53,8 @@ async function answer({ id, method, input }: Extract<ToReader, { kind: "ask" }>)
   const stop = new AbortController();
   running.set(id, stop);
   try {
-    // A search reads every line. Other questions read a few sessions, or only the first lines of all sessions.
+    // A search reads the transcripts of all sessions. Other questions need the translated transcripts of a few sessions
+    // at most.
     await library.refresh(method === "search" ? "all" : "as-needed");
     const value = await questions[method](input, stop.signal);
     tell({ kind: "answer", id, value });
