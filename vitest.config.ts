@@ -19,8 +19,8 @@ export default defineConfig({
     exclude: ["**/node_modules/**"],
     globalSetup: isQuick ? [] : ["scripts/test-services.ts"],
     setupFiles: ["scripts/test-exit.ts"],
-    // Node imports the sources as they are, as it does for `skein` in a clone: nothing is transformed, and the compile cache
-    // that scripts/test.ts names serves the workers and the processes that tests start.
+    // Node imports the sources as they are, as it does for `skein` in a clone. Nothing is transformed, so the compile
+    // cache of scripts/test.ts works for the workers and for the processes that tests start.
     experimental: { viteModuleRunner: false },
     execArgv: ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning"],
     // Tests wait for conditions, never for time. These limits only end tests that hang, also on a busy machine.
@@ -31,8 +31,8 @@ export default defineConfig({
     // Files that run in the same worker share what they import: importing the server takes a second of processor time.
     // So a file leaves nothing behind: its servers are closed, and its changes to the process are undone.
     isolate: false,
-    // Most files wait longer than they compute (four of them: 12 s of processor time in 51 s), so five files run at
-    // once on two cores.
+    // Most files wait longer than they compute: four measured files used 12 s of processor time in 51 s. So five files
+    // run at once on two cores.
     maxWorkers: 5,
     sequence: { sequencer: LongFirst },
   },

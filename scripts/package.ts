@@ -104,7 +104,7 @@ function tryFolderExamples(folder: string, skein: string): void {
   say("an example runs", `my-year: ${year.split("\n").length} lines`);
 }
 
-/** A program that asks the agent of the example. The example has no customers here. */
+/** A program that prompts the agent of the example, as a customer would. */
 const ASK_SUPPORT = `import { openStore } from "skein";
 import { createSupportAgent } from "./agent.ts";
 const agent = createSupportAgent(await openStore("memory:"), ".");

@@ -1,6 +1,6 @@
 /**
  * Runs the exit handlers of a test worker. Vitest ends its workers with SIGTERM, which runs no exit handlers by
- * default. Temporary folders would stay.
+ * default, so temporary folders would stay.
  */
 const MARK = Symbol.for("skein.test-exit");
 const marked = process as { [MARK]?: true };

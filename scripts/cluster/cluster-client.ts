@@ -97,8 +97,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
           operation.outcome = "refused";
           throw error;
         }
-        // Waits for the time that the answer names (Retry-After: 1), with a random part so that clients do not retry at
-        // the same moment.
+        // Waits for about the time that the answer names (Retry-After: 1), with a random part so that clients do not
+        // retry at the same moment.
         const isAway = error instanceof SkeinError && error.status === 503;
         await sleep(isAway ? 500 + random.int(1000) : AGAIN_MS);
       }

@@ -33,7 +33,10 @@ export interface FaultOutcome {
   readonly violations: readonly string[];
 }
 
-/** Makes one system call of a short run fail. Afterwards the store must open and contain everything acknowledged. */
+/**
+ * Makes the system calls of `when` in a short run fail. Afterwards the store must open and contain everything
+ * acknowledged.
+ */
 export async function runWithFault({ store, error, when }: Fault): Promise<FaultOutcome> {
   const folder = mkdtempSync(join(tmpdir(), "skein-fault-"));
   try {

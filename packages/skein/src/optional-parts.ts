@@ -47,7 +47,7 @@ export function hasPart(part: OptionalPart): boolean {
 }
 
 /**
- * Loads each optional part when it is used. A linter rule forbids other files to import an optional part. Reasons:
+ * Loads each optional part when it is used. A linter rule forbids imports of optional parts in other files. Reasons:
  * decision 094.
  */
 export const loadPart = {

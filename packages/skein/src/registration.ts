@@ -25,7 +25,7 @@ export function register(agent: Agent, registered: readonly RegisteredAgent[], o
   optionsOf.set(agent, options);
 }
 
-/** Options that are valid for the whole process. Each has the setting that replaces it on a server. */
+/** Options that are valid for the whole process, each with what replaces it on a server. */
 const PROCESS_OPTIONS = {
   store: "--store or SKEIN_STORE_URL",
   files: "--files or SKEIN_FILES",
@@ -38,8 +38,7 @@ const PROCESS_OPTIONS = {
 const PROCESS_OPTION_NAMES = Object.keys(PROCESS_OPTIONS) as readonly (keyof typeof PROCESS_OPTIONS)[];
 
 /**
- * Rejects an agent that sets a process option, such as `store`, if a server runs it: the server sets these for all
- * agents.
+ * Rejects a server's agent that sets a process option, such as `store`. The server sets these options for all agents.
  */
 export function refuseProcessOptions(agent: Agent): void {
   const options = optionsOf.get(agent) ?? {};

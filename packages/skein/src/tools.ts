@@ -21,7 +21,7 @@ export async function connectMcpServer(options: McpServerOptions): Promise<McpCo
   return mcp.connectMcpServer(options);
 }
 
-/** Opens a bucket for files of code execution. Example: `createAgent({ files: await s3Files({ … }) })`. */
+/** Opens a bucket for the files that agents make. Example: `createAgent({ files: await s3Files({ … }) })`. */
 export async function s3Files(options: S3FileStoreOptions): Promise<FileStore> {
   const { createS3FileStore } = await import("@skein/adapters/files/s3");
   return createS3FileStore(options);

@@ -1,4 +1,4 @@
-/** Hooks can watch, change or reject model calls and tool calls. The log records the work of hooks. */
+/** Hooks can watch, change or reject model calls and tool calls. The log records what hooks change or reject. */
 import { callAt } from "../../core/src/loop/request.ts";
 import type { Event } from "@skein/protocol";
 import { type Hooks, createAgent, defineTool } from "skein";

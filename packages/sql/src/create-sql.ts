@@ -26,7 +26,7 @@ interface SqlOptions {
    */
   readonly roots?: readonly string[];
   /**
-   * If true, Claude Code's tables are empty if no data directory exists, which an export of all tables needs. By
+   * If true, Claude Code's tables are empty if no data directory exists. An export of all tables needs this. By
    * default, a statement that uses one of the tables fails.
    */
   readonly emptyWithoutRoots?: boolean;

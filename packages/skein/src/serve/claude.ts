@@ -39,17 +39,17 @@ export interface ClaudeDeps {
   readonly settings: ClaudeSettings;
   /** The rules for each key, including the mode of the sandbox. */
   readonly rules: ServerPolicy;
-  /** Called for a session if the operator's rules do not allow it to run Claude Code. */
+  /** Called if the operator's rules do not allow a session to run Claude Code. */
   readonly refused?: ClaudeCodeDeps["refused"];
   /** Addresses of hooks and MCP servers that are allowed in addition to public addresses. */
   readonly allowedAddresses: readonly string[];
-  /** The address and key of the model, for child processes. */
+  /** The address and the API key of the model, for child processes. */
   readonly api: OpenModel["api"];
   /** True if the model at `api` is the built-in simulation. */
   readonly simulated: boolean;
   /** Returns how Claude Code reaches a model with a separate address. */
   readonly reach: OwnModels["reach"];
-  /** The token of a subscription, which Claude Code uses instead of the key. */
+  /** The token of a subscription, which Claude Code uses instead of the API key. */
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
 
@@ -230,7 +230,7 @@ function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonl
     : { ...address, ANTHROPIC_AUTH_TOKEN: api.authToken };
 }
 
-/** Returns the same credential as headers, for calls that Skein forwards for a process. */
+/** Returns the credential of `credentials` as headers, for calls that Skein forwards for a process. */
 function headersOf({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const token = oauth?.token ?? api.authToken;
   return token === undefined ? { "x-api-key": api.apiKey } : { authorization: `Bearer ${token}` };

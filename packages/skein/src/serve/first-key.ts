@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Keys } from "@skein/server";
 
-/** The key for the person who starts a server, and the file with the key. */
+/** The admin key for the person who starts a server, and the file with the key. */
 export interface FirstKey {
   readonly key: string;
   /** Undefined if the operator set the key. */

@@ -6,8 +6,8 @@ import { z } from "zod";
 const Stored = z.object({ secret: z.string() });
 
 /**
- * Returns the secret of a tenant. With this secret, calls of hooks that have no secret of their own are signed. All
- * servers of a store use the same secret.
+ * Returns the secret of a tenant, which signs the calls of hooks without a secret of their own. All servers of a store
+ * use the same secret.
  */
 export async function hookSecret(records: Records, tenant: string): Promise<string> {
   const place = { tenant, kind: "hook_secret", id: "current" } as const;

@@ -2,7 +2,7 @@
 export type ModelCheck =
   | { readonly outcome: "taken" }
   | { readonly outcome: "refused"; readonly status: number }
-  /** The API answered with another status, for example because it has no list of models. */
+  /** The API answered with a status other than 200, 401 and 403, for example because it has no list of models. */
   | { readonly outcome: "untried"; readonly status: number }
   | { readonly outcome: "unreachable"; readonly why: string };
 

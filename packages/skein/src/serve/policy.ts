@@ -143,7 +143,7 @@ function createServerPolicy(deps: PolicyDeps): ServerPolicy {
     async sandbox(key) {
       const chosen = key ? policyOf(policy, key).sandbox : policy.sandbox;
       const all = await validKeys(key);
-      // Several keys may require a sandbox. The reason names this key first.
+      // Several keys may require a sandbox. If the given key is one of them, the reason names the given key.
       const own = all.filter((each) => isSameKey(each, key));
       return chosenSandboxMode(chosen, { isLoopback, keys: [...own, ...all] });
     },

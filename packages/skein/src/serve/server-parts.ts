@@ -49,7 +49,7 @@ export interface ServerParts {
   readonly claude: Claude | undefined;
   readonly sql: SqlPort;
   readonly adoption: Adoption;
-  /** Undefined if the history is closed, or its package is not installed. */
+  /** Undefined if the history is off, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
   readonly workplaces: Workplaces;
   /** Stops running sessions and answering SQL. */
@@ -159,7 +159,7 @@ export async function openParts(store: Store, options: PartsOptions): Promise<Se
   };
 }
 
-/** Returns a function that writes a refusal of the sandbox into the audit log. */
+/** Returns a function that writes into the audit log that a session was refused because of the sandbox. */
 function refusalsIn({ records }: Store) {
   const audit = createAuditLog({ records, ids: createIds(), now: Date.now });
   return ({ tenant, sessionId }: { tenant: string; sessionId: string }, detail: string): Promise<void> =>

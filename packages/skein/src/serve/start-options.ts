@@ -6,7 +6,7 @@ import type { ServeSettings } from "./settings.ts";
 /** A running server. */
 export interface RunningServer {
   readonly url: string;
-  /** The address of `/metrics` without a key, if the operator set a port for metrics. */
+  /** The address at which `/metrics` needs no key, if the operator set a port for metrics. */
   readonly metricsUrl: string | undefined;
   readonly key: FirstKey;
   readonly model: { readonly description: string; readonly simulated: boolean };

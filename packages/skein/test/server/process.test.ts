@@ -72,7 +72,7 @@ test("if the server is killed during a run, the run continues at the next start,
   expect(log).toEqual([...before, ...facts.map((frame) => frame.data)]);
 });
 
-/** A simulator that a server takes for a real model: the server has a key and an address for it. */
+/** Returns the address and the API key of a simulator, which a server takes for a real model. */
 async function realModel(): Promise<NodeJS.ProcessEnv> {
   const model = await createSimulator();
   onTestFinished(() => model.close());

@@ -7,7 +7,7 @@ import { SqlError } from "../sql-error.ts";
  * end in the middle.
  */
 export interface CallerStatement {
-  /** Prepares for a new statement, which is not stopped and has the default memory limit. */
+  /** Prepares for a new statement: forgets the stop of the last statement, and sets the default memory limit. */
   begin(): Promise<void>;
   /** Runs a part of the statement. Fails immediately if the statement was stopped before. */
   run<Result>(sql: string, work: () => Promise<Result>): Promise<Result>;

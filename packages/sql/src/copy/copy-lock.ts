@@ -22,8 +22,8 @@ export async function withCopyLock<Result>(file: string, work: () => Promise<Res
 }
 
 /**
- * Opens the lock file as a database, which only one process can have open. The system closes it whenever the process
- * ends.
+ * Opens the lock file as a database, which only one process can have open. The system closes the file whenever the
+ * process ends.
  */
 async function openLock(file: string): Promise<DuckDBInstance | undefined> {
   try {

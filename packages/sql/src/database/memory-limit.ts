@@ -5,8 +5,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**
- * The steps by which the limit is raised. Some statements need more memory and cannot write to disk. The second step is
- * used if the statement fails again.
+ * What is added to the default limit, first and then if the statement fails again. Some statements need more memory and
+ * cannot write to disk.
  */
 const EXTRA_MEGABYTES = [700, 2200];
 

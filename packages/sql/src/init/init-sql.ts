@@ -128,7 +128,7 @@ WHERE o.json IS NULL OR json_type(o.json) <> 'OBJECT';`;
 
 /**
  * The patterns of small files. Each list of files is a variable, because DuckDB's readers accept no subquery. An empty
- * list would be an error, so it contains /dev/null.
+ * list would be an error, so a list without files contains /dev/null.
  */
 const LISTS = {
   plans: "/plans/*.md",

@@ -28,8 +28,8 @@ export function namesTranscripts(sql: string): boolean {
 }
 
 /**
- * Returns true if a statement may depend on Claude Code's files. It uses their tables or a function that reads files,
- * or lists the tables.
+ * Returns true if a statement may depend on Claude Code's files: if the statement uses their tables or a function that
+ * reads files, or lists tables.
  */
 export function mayReadHistory(sql: string): boolean {
   return (

@@ -38,7 +38,7 @@ interface Prepared {
   /** The files that the tables show. */
   readonly files: Files;
   readonly statement: DuckDBPreparedStatement;
-  /** The statement changes nothing, so it may be run again. */
+  /** True if the statement changes nothing, so that it may run again. */
   readonly isQuery: boolean;
 }
 

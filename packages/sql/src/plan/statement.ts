@@ -21,7 +21,7 @@ export interface Statement {
 export type Load =
   /** The sessions of the store, in the schemas `platform`, `agent` and `api`. */
   | { readonly kind: "platform" }
-  /** One of Claude Code's small files, read by the history library. */
+  /** A table of Claude Code's small files or of sessions, read by the history library. */
   | { readonly kind: "small-table"; readonly table: SmallTable }
   /** A call such as `read_plans('~/.claude')`, which becomes a table. */
   | { readonly kind: "read-function"; readonly call: ReadCall };

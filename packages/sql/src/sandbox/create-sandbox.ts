@@ -42,8 +42,8 @@ export interface SandboxOptions extends SandboxContent {
 const MEMORY_BYTES = 1536 * 1024 * 1024;
 const SPARE_MS = 60_000;
 /**
- * The limit of a process's processor time. The server stops a process much earlier, so the limit matters only after the server
- * has died.
+ * The limit of a process's processor time. With the default time limits, the server stops a process earlier, so this
+ * limit matters only after the server has died.
  */
 const CPU_SECONDS = 60;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;

@@ -49,7 +49,7 @@ export interface TenantSqlOptions {
   readonly now?: () => number;
   /**
    * The most time that a query waits for the copy of its tenant's rows. A query over transcripts may also run this long while
-   * they have no copy.
+   * the transcripts have no cached copy.
    */
   readonly copyMs?: number;
   /** The folders in which to look for bubblewrap; the default folders if not given. */

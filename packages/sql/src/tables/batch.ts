@@ -1,5 +1,5 @@
 /**
- * The lines of some files. They are read and parsed once, and all pieces of the copy are made from them.
+ * The lines of some files. They are read and parsed once, and all pieces of the copy (`pieces.ts`) are made from them.
  *
  * The lines are a table in a separate database, because row groups can be small in this database. DuckDB gives each thread one
  * row group at a time, and a batch has fewer rows than a row group of the usual size.

@@ -1,4 +1,7 @@
-/** The tables of the schema `main`. The columns of the SQL specification come first. The added columns `file` and `line` identify a row. */
+/**
+ * The tables of the schema `main`. The columns of the SQL specification come first. The added columns say where a row
+ * comes from.
+ */
 export const MAIN_TABLES = `
 -- One row for each record. Nothing in it is a key: uuids repeat in forks, and records glued into one line share file and line.
 CREATE VIEW main.claude_conversations AS

@@ -1,6 +1,6 @@
 /**
- * Brings the tables up to date with the transcripts. If the copy has the current content of a file, its rows come from the
- * copy. All other files are scanned in place.
+ * Brings the tables up to date with the transcripts. If the cached copy has the current content of a file, the rows of
+ * the file come from the copy. All other files are scanned in place.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { CopyPlace } from "../copy/copy-place.ts";

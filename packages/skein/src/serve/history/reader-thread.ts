@@ -31,7 +31,7 @@ export function createReaderThread(options: ReaderOptions): ReaderThread {
     const isSource = import.meta.url.endsWith(".ts");
     const made = new Worker(new URL(isSource ? "./reader.ts" : "./reader.js", import.meta.url), {
       workerData: options,
-      // A file that needs more memory crashes only this thread.
+      // A file that needs more memory than this limit crashes only this thread.
       resourceLimits: { maxOldGenerationSizeMb: 2048 },
     });
     made.unref();

@@ -92,7 +92,7 @@ export function createUsage(config: LibraryConfig): Usage {
   };
 }
 
-/** Sessions of two agents may have the same id. */
+/** Sessions of two coding agents may have the same id. */
 function keyOf(source: string, sessionId: string): string {
   return `${source} ${sessionId}`;
 }

@@ -3,7 +3,7 @@ import { type LibraryConfig, type SessionSummary, listSessions } from "@skein/hi
 /** How long a list is reused, unless a change was reported. */
 const FRESH_MS = 2000;
 
-/** All sessions with their titles. They are cached, because a search reads them at every typed letter. */
+/** All sessions with their titles, cached because a search by title reads all sessions at every typed letter. */
 export interface WholeList {
   /** Returns the sessions within the bounds. `key` identifies the bounds in the cache. */
   of(key: string, bounds: LibraryConfig): Promise<readonly SessionSummary[]>;
