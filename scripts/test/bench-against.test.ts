@@ -11,16 +11,16 @@ import { PATIENCE_MS } from "../patience.ts";
 const line = (value: number, unit = "ms") => ({ what: "a turn", store: "sqlite", value, unit });
 
 describe("the ratio of a line", () => {
-  test("the ratio of a line is the median of its rounds, with the lowest and the highest ratio", () => {
+  test("the ratio of a benchmark's line is the median of its rounds, with the lowest and the highest ratio", () => {
     const rounds = [1.2, 1, 4].map((value) => ({ earlier: [line(1)], now: [line(value)] }));
     expect(compare(rounds)).toMatchObject([{ earlier: 1, now: 1.2, ratio: 1.2, lowest: 1, highest: 4 }]);
   });
 
-  test("the ratio is above 1 if the rate has halved", () => {
+  test("the ratio of a rate is above 1 if the rate has halved", () => {
     expect(compare([{ earlier: [line(10, "/s")], now: [line(5, "/s")] }])).toMatchObject([{ ratio: 2 }]);
   });
 
-  test("a line has no ratio if a commit lacks the line or has a negative figure", () => {
+  test("a benchmark's line has no ratio if a commit lacks the line or has a negative figure", () => {
     expect(compare([{ earlier: [], now: [line(1)] }])).toEqual([]);
     expect(compare([{ earlier: [line(-1)], now: [line(1)] }])).toEqual([]);
   });

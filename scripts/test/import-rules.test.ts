@@ -122,7 +122,7 @@ describe("an import that the table allows passes", () => {
   });
 });
 
-test("every folder with a rule in the lint configuration is in the table here", () => {
+test("every folder with an import rule in the lint configuration is in the table of this test", () => {
   const { overrides } = JSON.parse(readFileSync(join(root, ".oxlintrc.json"), "utf8")) as {
     overrides: { files: string[]; rules: Record<string, unknown> }[];
   };

@@ -55,7 +55,7 @@ test("answers of a shared simulator are marked and cost nothing in every process
     expect([simulated, model.simulated, api.baseUrl, api.apiKey]).toEqual([true, true, simulator.url, "simulated"]);
 });
 
-test("in production or on a public server, a missing key is an error unless the operator requested a simulation", async () => {
+test("in production or on a public server, a missing API key of the model is an error unless the operator requested a simulation", async () => {
   const production = simulationChoice(readConfig({ NODE_ENV: "production" }));
   await expect(openModel({ ...NO_MODEL, ...production })).rejects.toThrow(
     /NODE_ENV is production. Set ANTHROPIC_API_KEY/,

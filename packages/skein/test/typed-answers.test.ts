@@ -107,7 +107,7 @@ test("if no answer fits the schema, the run fails with the last answer and no ou
   await close();
 });
 
-test("a truncated answer is not a success", async () => {
+test("if an answer is truncated, the run fails", async () => {
   const { agent, close } = await reader({ max_tokens: 5 });
   const { error, output } = await agent.run(script([{ text: RIGHT.repeat(10) }], "cut off"));
   expect({ error, output }).toMatchObject({

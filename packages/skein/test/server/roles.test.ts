@@ -46,7 +46,7 @@ test.each([
   expect(configured(env)).toThrow(sentence);
 });
 
-test("an api or worker process on a store that cannot be shared is rejected", () => {
+test("a worker process on a store that cannot be shared is rejected", () => {
   expect(() => engineSettings(readConfig({ SKEIN_ROLE: "worker" }).engine, undefined, "sqlite:x.db")).toThrow(
     /postgres:\/\//,
   );
@@ -205,7 +205,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("Here.");
   });
 
-  test("limits of a key count across the api processes", async () => {
+  test("the api processes of a store share the limits of a key", async () => {
     const LIMIT = 12;
     const api = await process_("api", codeOf({}), { sessionsPerMinute: LIMIT });
     const store = await openStore(database.url);
