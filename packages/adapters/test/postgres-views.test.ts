@@ -51,7 +51,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(cost).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-/** Appends a run with the facts for all actions of the agent tables that a turn with a tool does not have. */
+/** Appends a run with the facts that give every action of the agent tables that `toolTurn` does not give. */
 async function everyAction(script: Script): Promise<string> {
   const { messageId, runId } = await script.prompt("Say \0 everything");
   const lease = await script.claim();
@@ -356,7 +356,7 @@ describe("schema agent (agent tables)", () => {
     expect(page[0]).toMatchObject({ final_response: "The answer is 4", generated_files: [], total_steps: 2 });
   });
 
-  test("a conversation has the messages, usage and cost of its run, under the keys of the agent tables", async () => {
+  test("a conversation has the messages, usage and cost of its run, in fields named as in the agent tables", async () => {
     const script = await scripted();
     await script.toolTurn("before");
     await script.toolTurn("How much is 2+2?");
@@ -705,7 +705,7 @@ describe("every lookup for which the specification names an index uses an index"
       insert into skein.checkpoints (id, session_id, user_message_uuid, files_modified, created_at)
       select md5('c' || i)::uuid, md5('s' || i)::uuid, 'u' || i, '{}', now() from generate_series(1, 2000) i;
       analyze;
-      -- In tables this small, several processes would rather read all of them.
+      -- Without this setting, PostgreSQL would read tables this small with several processes instead of with an index.
       set max_parallel_workers_per_gather = 0`);
   }
 

@@ -18,7 +18,7 @@ test.each([
   ["a text", 400, { error: "gemma does not support tools" }, "gemma does not support tools"],
   ["vLLM's", 400, { object: "error", message: "At most 1024.", type: "BadRequestError" }, "At most 1024."],
   ["FastAPI's", 404, { detail: "Not Found" }, "Not Found"],
-] as const)("the error message of a server in %s format is passed on, by both APIs", (_, status, body, message) => {
+] as const)("the error message of a server in %s format is passed on", (_, status, body, message) => {
   for (const rejected of [rejectedRequest, rejectedMessages])
     if (rejected === rejectedRequest || !("detail" in body))
       expect(rejected(answer(status), JSON.stringify(body)).failure).toMatchObject({ message, status });

@@ -78,7 +78,7 @@ test("a notice from another process counts as new events of a reserved session",
   expect(reservations.has(sessionId)).toBe(false);
 });
 
-test("a reserved session cannot be reserved again, and is driven after the reservation if its prompt took no lease", async () => {
+test("a reserved session cannot be reserved again, and runs after the reservation if its prompt took no lease", async () => {
   const { store, states, counting, runtime, script, sessionId } = await idleSession();
   // Sweeps find nothing, so that only notices of new events wake the session.
   const unswept: typeof store = {

@@ -39,7 +39,7 @@ test.skipIf(!hasBubblewrap)("only the requested bytes of a file in a sandbox are
   }
 });
 
-test("a file that is too large is never kept in memory, and later files of the archive are found", async () => {
+test("a file of an archive that is too large is left out, and later files of the archive are found", async () => {
   const names = ["first", "large", "y".repeat(150), "last"];
   const folder = folderWith(
     Object.fromEntries(names.map((name, index) => [name, name === "large" ? 900 * KIB : index])),

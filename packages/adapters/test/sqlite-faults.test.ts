@@ -88,7 +88,7 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(used())).toBe("store_corrupt");
   });
 
-  test("a file with the previous schema is updated, including tags and metadata", async () => {
+  test("a file with the first schema is updated, including its metadata", async () => {
     const sessionId = await closedStore();
     const before = await open();
     await createScript({ store: before, ids, sessionId }).toolTurn("hi");
@@ -169,7 +169,7 @@ describe("a file that cannot be used", () => {
   });
 });
 
-test("only the owner can read the database files, under every umask", async () => {
+test("only the owner can read the database files, even with the umask 0", async () => {
   const before = process.umask(0);
   try {
     const store = await open();

@@ -55,7 +55,7 @@ function toolsWorld(options: Omit<StandardToolsOptions, "folder"> = {}): World {
   return { folder, outside, call, tool };
 }
 
-test("only tools that read may run again after a crash", () => {
+test("only tools without effects may run again after a crash", () => {
   const { tool } = toolsWorld();
   const policies = ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "WebFetch", "TodoWrite"].map(
     (name) => `${name} ${tool(name).policy}`,
@@ -203,7 +203,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       await expect(call("Read", { file_path: "nope" })).rejects.toThrow("There is no file nope.");
     });
 
-    test("Read cuts very long lines and very large files", async () => {
+    test("Read cuts very long lines, and rejects a very large file that is not text", async () => {
       const { call, folder } = world();
       writeFileSync(join(folder, "long"), `${"x".repeat(1e6)}\nend`);
       expect(String(await call("Read", { file_path: "long" })).length).toBeLessThan(2200);
@@ -352,7 +352,7 @@ test.skipIf(!hasBubblewrap)(
 );
 
 describe("Bash", () => {
-  test("Bash runs in the folder with an empty environment, without the server's keys", async () => {
+  test("Bash runs in the folder with only seven environment variables, without the server's keys", async () => {
     process.env["ANTHROPIC_API_KEY"] ??= "sk-ant-CANARY";
     process.env["SKEIN_CANARY"] = "CANARY";
     onTestFinished(() => {

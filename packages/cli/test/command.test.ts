@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bin, call, dataFolder, environmentOf, skein, skeinProcess, start } from "./skein.ts";
 
-test("the help lists every command and shows examples", async () => {
+test("the help lists commands and shows examples", async () => {
   const folder = dataFolder();
   const { code, out } = await skein(folder, "--help");
   expect(code).toBe(0);

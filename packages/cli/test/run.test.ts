@@ -96,7 +96,7 @@ describe("skein run", () => {
     expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("skills: There is no folder none.")]);
   });
 
-  test("--attach shows the model images, PDFs and texts with the prompt", async () => {
+  test("--attach sends images, PDFs and texts to the model with the prompt", async () => {
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
     const folder = dataFolder();

@@ -38,7 +38,7 @@ const UNPRIVILEGED = ["bwrap", "--unshare-user", "--disable-userns", "--dev-bind
 const WITHOUT_BUBBLEWRAP = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", "/dev/null", "/usr/bin/bwrap", "--"];
 
 describe.skipIf(!hasBubblewrap)("the sandbox mode that a server chooses if the operator sets none", () => {
-  test("the sandbox is preferred for one person on loopback: the server's first lines name its state, doctor the reason", async () => {
+  test("the sandbox is preferred for one person on loopback; the server prints whether it is on, and doctor prints the reason", async () => {
     const home = dataFolder();
     expect((await doctor(home)).says).toMatch(
       /^Programs of a session run in a sandbox of their own \(bubblewrap.*not required here, because the server listens on this machine only, and every key has the scope admin\./,

@@ -4,7 +4,10 @@ import { type SseFrame, sseFrames } from "./sse-frames.ts";
 
 export interface ConnectionOptions {
   readonly signal?: AbortSignal;
-  /** Called before each new attempt, with the number of attempts that have failed in a row. */
+  /**
+   * Called before the client connects again. `attempt` is 1 after a connection that delivered something, and then
+   * grows.
+   */
   readonly onReconnect?: (attempt: number) => void;
   /**
    * How long a connection may be silent before the client closes it and connects again. The server sends something

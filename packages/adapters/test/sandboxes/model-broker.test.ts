@@ -147,12 +147,12 @@ test.each([
     "not in one of its prompts",
   ],
   [
-    "a document in the result of a tool",
+    "an image in the result of a tool",
     saying({ type: "tool_result", tool_use_id: "t1", content: [image("https://evil.example/")] }),
     "not in one of its prompts",
   ],
   [
-    "a document inside of a document",
+    "an image inside of a document",
     saying({ type: "document", source: { type: "content", content: [image("https://evil.example/")] } }),
     "not in one of its prompts",
   ],

@@ -14,7 +14,7 @@ const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS + DAY_MS / 2;
 
 let database: Database;
 let client: pg.Client;
-/** The store of the previous version. It counts every row each time, so its results are the reference. */
+/** The store of an earlier version (schema 7). It counts every row each time, so its results are the reference. */
 let before: Store;
 let clock = noon;
 let closing = async (): Promise<void> => {};

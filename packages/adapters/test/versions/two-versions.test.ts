@@ -48,7 +48,7 @@ async function filled(sessions: number) {
   return { url, before, scripts };
 }
 
-/** Holds the lock of the move of events, as another process would. */
+/** Holds the lock under which events are moved, as another process would. Returns a function that frees the lock. */
 async function holdMover(url: string): Promise<() => Promise<unknown>> {
   const client = await connected(url);
   await client.query("select pg_advisory_lock(7304)");

@@ -292,7 +292,7 @@ async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> 
   }
 }
 
-/** Checks whether this machine can limit and end processes of Claude Code. */
+/** Checks whether Claude Code can run on this machine: the SDK, the sandbox, and who may run it without a sandbox. */
 async function claude(settings: ServeSettings): Promise<Finding> {
   const { claudeCode, claudeOpened, configFile } = settings;
   const what = "claude";

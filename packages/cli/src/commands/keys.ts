@@ -30,7 +30,8 @@ const EXPIRES = {
 
 const list = defineCommand({
   name: "keys list",
-  summary: "List the keys by name. The store has only hashes, so it cannot show the keys.",
+  summary:
+    "List the names, scopes and states of the keys. The keys are not shown, because the store has only their hashes.",
   options: OPTIONS,
   examples: ["skein keys list", "skein keys list --json"],
   run: (call) =>

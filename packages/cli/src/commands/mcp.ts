@@ -89,7 +89,7 @@ interface OpenedSql {
   close(): Promise<void>;
 }
 
-/** Opens SQL over Claude Code's files and the store. Leaves out a missing store instead of creating it. */
+/** Opens SQL over the data of coding agents and the store. Leaves out a missing store instead of creating it. */
 async function openSql(
   roots: readonly string[] | undefined,
   sources: SourceNames,

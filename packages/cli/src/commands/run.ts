@@ -88,7 +88,8 @@ async function runPrompt(call: RunCall): Promise<number> {
     isUnread = true;
     stop.abort("Nobody reads the output.");
   });
-  // Closing the agent cancels the run, which ends the command. If a tool ignores the cancel, the process ends after 1 s.
+  // Closing the agent leaves the run unfinished and ends the command. If a tool keeps the process alive, the process
+  // ends 1 s later.
   const end = (): void => void setTimeout(() => process.exit(EXIT.terminated), 1000).unref();
   const endSoon = (): void => void agent.close().finally(end);
   process.once("SIGTERM", endSoon);
@@ -168,7 +169,7 @@ async function printText(
   return sessionId;
 }
 
-/** Prints the last line, and returns the matching exit code. */
+/** Prints how the run ended or what it waits for, and returns the matching exit code. */
 async function conclude(
   call: RunCall,
   agent: Answerer,

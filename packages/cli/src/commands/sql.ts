@@ -118,7 +118,8 @@ async function run(call: SqlCall): Promise<number> {
   const format = formatOf(values);
   const statement = isBare || values.schema || word === "export" ? undefined : await statementOf(values.file, words);
   let store: Store | undefined;
-  // A search for sessions of other agents takes time, so only a statement that may read these sessions starts it.
+  // Finding the sessions of coding agents other than Claude Code takes time, so this is done only for a statement that
+  // may read these sessions.
   const asksAll = statement === undefined || namesHistory(statement);
   const roots = asksAll ? await allRoots(values.root, values.cache ? config.cacheDir : null, screen) : values.root;
   const database = await createSql({
@@ -164,8 +165,8 @@ async function run(call: SqlCall): Promise<number> {
 }
 
 /**
- * Returns the given roots, or the roots of all agents on this machine. Returns undefined if only Claude Code's default
- * roots exist.
+ * Returns the roots of all agents on this machine, or the roots for the given folders. Returns undefined if no agent has
+ * data.
  */
 async function allRoots(
   given: readonly string[] | undefined,

@@ -216,7 +216,7 @@ function readTool(config: () => Promise<LibraryConfig>) {
 
 async function originalText(asked: Parameters<typeof findOriginal>[0]): Promise<string> {
   const { path, place, text } = (await findOriginal(asked)).original;
-  return `[${visibleLine(`${path}, ${place}`)}]\n${text === undefined ? "It no longer exists." : visible(text)}`;
+  return `[${visibleLine(`${path}, ${place}`)}]\n${text === undefined ? "The agent's record no longer exists." : visible(text)}`;
 }
 
 function head(found: Session): string {

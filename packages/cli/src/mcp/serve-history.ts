@@ -7,7 +7,7 @@ import { sqlTool } from "./sql-tool.ts";
 export interface HistoryServerOptions {
   readonly version: string;
   readonly config: () => Promise<LibraryConfig>;
-  /** Runs SQL. */
+  /** Opens SQL. Called for each statement. */
   readonly sql: () => Promise<TenantSql>;
   /** Is called after each answer. */
   readonly onAnswer?: () => void;

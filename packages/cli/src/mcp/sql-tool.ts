@@ -15,7 +15,7 @@ const LIMITS = { rows: 1000, bytes: 1024 * 1024, timeMs: 30_000 };
 
 const tables = Object.entries(TABLE_DOCS).map(([name, about]) => `${name.replace(/^main\./, "")}: ${about}`);
 
-/** Creates the SQL tool. `open` is called at the first statement, because most clients send no statement. */
+/** Creates the SQL tool. `open` is called only for statements, because most clients send no statement. */
 export function sqlTool(open: () => Promise<TenantSql>): HistoryTool {
   const input = z.object({ sql: z.string().min(1).max(100_000).describe("One SELECT, in DuckDB's SQL") });
   return {

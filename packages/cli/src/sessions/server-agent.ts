@@ -168,8 +168,8 @@ async function newSession(client: Client, name: string | undefined, model: strin
 const PLAIN = "skein";
 
 /**
- * Returns the id of the named agent, or of the server's only agent. Creates a plain agent if the server has no agent,
- * or if a missing agent has the plain agent's name.
+ * Returns the id of the named agent, or of the server's only agent. Creates the plain agent if it was named but is
+ * missing, or if no agent was named and the server has none.
  */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
   const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });

@@ -58,7 +58,7 @@ _skein_path() {
 `;
 }
 
-/** Marks options that take a file name. For these options, the shell's completion of file names is used. */
+/** Marks options whose values are no fixed list. For these options, the shell completes file names. */
 const FILES = "=";
 
 function bash(nodes: readonly Node[]): string {

@@ -3,8 +3,8 @@ import { isStore, openStore, placeOf } from "skein/stores";
 import { MissingError } from "./exit-codes.ts";
 
 /**
- * Opens a store to read it. It never creates a store, because the address may be misspelt. A store that the caller
- * named must exist. A default store that does not exist yet is read as empty.
+ * Opens a store that exists. Never creates a store, because the address may be misspelt. A store that the caller named
+ * must exist. Instead of a default store that does not exist yet, opens an empty store in memory.
  */
 export async function openExisting(named: string | undefined, usual: string): Promise<Store> {
   const url = named ?? usual;

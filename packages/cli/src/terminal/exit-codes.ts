@@ -53,7 +53,9 @@ export class MissingError extends CommandError {
   }
 }
 
-/** Returns the error for missing files of Claude Code. With `everywhere`, the message includes other agents. */
+/**
+ * Returns the error for missing files of Claude Code. With `everywhere`, the message says that no other agent has data.
+ */
 export function dataMissing({ message }: Error, everywhere = false): MissingError {
   const others = everywhere ? ", and no data of another agent in its usual place" : "";
   return new MissingError(`${message}${others}. Use --root FOLDER for another place.`);

@@ -1,6 +1,6 @@
 /**
  * Output of models and tools may contain characters that move the cursor, write to the clipboard, or reverse or hide
- * text. A terminal gets escape sequences such as `\x1b` in place of these characters.
+ * text. A terminal gets a visible form such as `\x1b` in place of each of these characters.
  */
 
 /** Scripts that need invisible joiners between letters. */

@@ -8,7 +8,7 @@ const page = readFileSync(fileURLToPath(new URL("../../../../docs/guides/history
 const block = /```sh\n([^`]+)```/.exec(page)?.[1] ?? "";
 const commands = block.split("\n").flatMap((line) => /^skein history (.+?)(?:\s+#.*)?$/.exec(line)?.[1]?.trim() ?? []);
 
-test("docs/guides/history.md shows every history command that only reads", () => {
+test("the first code block of docs/guides/history.md shows more than 15 history commands", () => {
   expect(commands.length).toBeGreaterThan(15);
 });
 

@@ -57,7 +57,7 @@ test.each([
   ["an index beyond the list", ["show", "99"], 3, "99"],
   ["an unknown project", ["list", "--project", "/nowhere"], 3, "/nowhere"],
   ["an unknown plan", ["plans", "zzz"], 3, "zzz"],
-  ["an unknown agent", ["show", "agent-zzz"], 3, "zzz"],
+  ["an unknown subagent", ["show", "agent-zzz"], 3, "zzz"],
   ["no migration", ["undo"], 3, "no migration"],
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["an unknown format", ["export", "0", "--format", "pdf"], 2, "pdf"],

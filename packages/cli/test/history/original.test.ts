@@ -178,7 +178,7 @@ test("history show --original hides secrets in files of Claude Desktop and in ro
   expect([out.includes("fullConversationHeadersOnly"), out.includes("hidden-2")]).toEqual([true, false]);
 });
 
-test("the error for a deleted original has its old place and file", async () => {
+test("the error for a record that its agent has deleted contains the record's old place and file", async () => {
   const { data, readFrom, world, run } = agentWorld("droid");
   const id = data.sessions[0]?.id ?? "";
   const messages = [...(await readFrom(id, /^settings\.json$/)), ...(await readFrom(id, /^line 2$/))];
@@ -188,7 +188,9 @@ test("the error for a deleted original has its old place and file", async () => 
   for (const { lineNumber, raw } of messages) {
     const { code, out, err } = await run(id, "--original", String(lineNumber));
     expect([code, out]).toEqual([3, ""]);
-    expect(err).toContain(`The original of line ${lineNumber} no longer exists. It was ${raw.from} in ${data.folder}`);
+    expect(err).toContain(
+      `The agent's record of line ${lineNumber} no longer exists. It was ${raw.from} in ${data.folder}`,
+    );
   }
 });
 

@@ -28,7 +28,7 @@ function home(prompt: string): string {
 /** Removes the progress line, which appears only on a slow machine. */
 const said = (err: string): string => err.replace(/^(Asking|Copying) …\n/, "");
 
-/** Runs independent commands, three at a time. A command needs most of its time to start its process. */
+/** Runs independent commands, and returns their results in the same order. `skein` runs only one command at a time. */
 async function skeins(folder: string, calls: readonly (readonly string[])[]): Promise<readonly Ended[]> {
   const all: Ended[] = [];
   const left = [...calls.entries()];
@@ -213,7 +213,7 @@ describe("skein sql", () => {
     },
   );
 
-  test("every table is exported as Parquet, including the tables of other agents", { timeout: 120_000 }, async () => {
+  test("every table is exported as Parquet, with the sessions of all agents", { timeout: 120_000 }, async () => {
     const folder = home("x");
     cpSync(agentData("codex").folder, join(folder, ".codex"), { recursive: true });
     const { code, out } = await skein(folder, "sql", "export", join(folder, "out"));
@@ -229,7 +229,7 @@ describe("skein sql", () => {
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
   });
 
-  test("without Claude Code its tables exist and are empty", { timeout: 120_000 }, async () => {
+  test("without data of any coding agent, the tables can still be exported", { timeout: 120_000 }, async () => {
     const folder = dataFolder();
     const { code, err } = await skein(folder, "sql", "export", join(folder, "out.duckdb"));
     expect(code, err).toBe(0);
@@ -407,7 +407,7 @@ test("rows are streamed, and a closed output ends the query", { timeout: 120_000
   expect(await ended).toMatchObject({ code: 0 });
 });
 
-test("init prints SQL that the stock DuckDB shell can run", async () => {
+test("init prints SQL that defines the views, and the data directory in CLAUDE_CONFIG_DIR", async () => {
   const { code, out } = await skein(home("x"), "sql", "init");
   expect(code).toBe(0);
   expect(out).toContain("What differs here");

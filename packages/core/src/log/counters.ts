@@ -54,7 +54,7 @@ export const RUN_COUNTERS = [
   "cache_read_rest",
 ] as const satisfies readonly (keyof RunCounters)[];
 
-/** Lists every key, because a loop would be slower and every append makes several of these objects. */
+/** Names every counter, because a loop would be slower and every append makes several of these objects. */
 export function noCounters(): Counters {
   return {
     cost_micros: 0,

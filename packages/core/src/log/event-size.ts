@@ -1,6 +1,9 @@
 import type { Event } from "@skein/protocol";
 
-/** Estimates the bytes of an event in memory. It uses only the lengths of strings, so that a large event takes no longer than a small one. */
+/**
+ * Estimates the bytes of an event in memory. Only the lengths of strings are read, so a long string takes no more time
+ * than a short one.
+ */
 export function sizeOfEvent({ data }: Event): number {
   return sizeOf(data);
 }

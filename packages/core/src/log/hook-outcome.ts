@@ -2,8 +2,8 @@ import type { FactData } from "@skein/protocol";
 import type { CallState, RunState } from "./state.ts";
 
 /**
- * Applies the fact `hook.called`, which says what a hook of the agent changed or rejected. Facts about hooks of Claude
- * Code have other names.
+ * Applies the fact `hook.called`, which says what a hook of the agent changed or rejected. For hooks of Claude Code,
+ * `hook_event` has other values, so nothing is applied.
  */
 export function hookSaid(
   run: RunState,

@@ -53,8 +53,8 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
     if (!files || now() < stayUntil || sizeOfEvent(event as Event) <= LARGE_BODY) return event;
     const found = new Map<string, Encoded>();
     const data = mapTexts(event.data, (text) => {
-      // A text with this prefix is moved even if it is short. So every text in the log with this prefix stands for a
-      // file.
+      // A text with this prefix is moved even if it is short. So in a body with moved texts, every text with this prefix
+      // stands for a file.
       if (text.length < LARGE_TEXT && !text.startsWith(PREFIX)) return text;
       const encoded = found.get(text) ?? encodedText(text);
       found.set(text, encoded);

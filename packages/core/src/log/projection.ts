@@ -166,7 +166,7 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     }
     case "await.opened":
       changes.sessionSet.status = "awaiting";
-      // The table has no columns for `about` and `session_id`: only the event has them.
+      // The table has no columns for `about` and for the session of a subagent: only the event has them.
       for (const { session_id: _child, about: _about, ...opened } of event.data.awaits)
         changes.awaitInserts.push({
           ...opened,

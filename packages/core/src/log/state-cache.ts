@@ -38,7 +38,7 @@ export interface StateCache {
   close(): void;
 }
 
-/** After how many events a new snapshot is written. */
+/** A new snapshot is written after this many events or more. */
 const SNAPSHOT_EVERY = 500;
 
 /** Without this limit, a few sessions with large messages would fill the memory. */

@@ -37,7 +37,7 @@ export interface CallState {
   /** Whether the call was approved. */
   approved: boolean;
   policy: "once" | "repeatable" | null;
-  /** The fence of the worker that started the call. If the driver now has a newer fence, that worker is gone. */
+  /** The run's `fence` when a worker started the call. If `fence` has changed since then, that worker is gone. */
   startedUnder: number;
   expiresAt: string | null;
   /** An answer for this call. The driver has not handled it yet. */
@@ -62,14 +62,17 @@ export interface RunState {
   titleTried: boolean;
   parentInformed: boolean;
   repaired: boolean;
-  /** The fence of the worker that started the open model call. */
+  /**
+   * The value of `fence` when a worker started the open model call. If `fence` has changed since then, that worker is
+   * gone.
+   */
   callUnder: number;
   /** Failed attempts of this step so far, and when the next attempt may start. */
   attempts: number;
   retryAt: string | null;
   /**
-   * The fallback model for the rest of the run. `attemptsBefore` is the number of attempts before the switch to this
-   * model.
+   * The fallback model for the rest of the run. `attemptsBefore` is how many of `attempts` were made before the switch
+   * to this model.
    */
   fallback: { readonly model: string; attemptsBefore: number } | null;
   /** Whether the provider rejected the schema of the answer. The model then has to call a tool to answer. */
@@ -82,7 +85,7 @@ export interface RunState {
   /** Why the model stopped its last answer. */
   stopReason: string | null;
   lastPurpose: FactData<"step.started">["purpose"];
-  /** Whether the last reply passed the check of the agent, or needs no check. */
+  /** Whether the last reply passed the check of the agent's code. */
   answerValid: boolean;
   /** Generated files that Skein has not stored yet. Only the provider of the model that made a file can return it. */
   files: { readonly fileId: string; readonly step: number; readonly model: string }[];
@@ -96,7 +99,7 @@ export interface RunState {
   /** What the run's subagents spent, in pico-dollars as decimal text. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** The number of calls that broke off, and of calls that the built-in simulation answered. */
+  /** The number of calls whose usage is estimated, and of calls that the built-in simulation answered. */
   estimatedCalls: number;
   simulatedCalls: number;
   filesGenerated: number;
@@ -107,7 +110,7 @@ export interface RunState {
     readonly openedAt: string;
     answer: FactData<"await.answered"> | null;
   } | null;
-  /** The fence of the worker that drives the run now. */
+  /** The fence of the worker that resumed the run last; 0 if no worker has resumed the run. */
   fence: number;
   /** How many times in a row a worker took over the run without progress. */
   resumesWithoutProgress: number;

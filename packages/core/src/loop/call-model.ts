@@ -136,7 +136,7 @@ function refuseRepeated({ transcript }: SessionState, { content, usage }: ModelR
 /** A complete answer that is invalid costs the full price, so few retries are made. */
 const FEW_RETRIES = 1;
 
-/** Publishes the model's stream as drafts. Titles and summaries are not published. */
+/** Publishes the model's stream as drafts. Titles and the summaries of compactions are not published. */
 function publisher(state: SessionState, call: FactData<"step.started">, messageId: string, { live }: CallDeps) {
   const offsetOf = createOffsets();
   const shown = call.purpose === "step" || call.purpose === "summary";

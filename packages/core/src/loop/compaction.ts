@@ -22,7 +22,7 @@ const REMOVED = "[Tool result removed during compaction]";
 const GO_ON = "Your summary says how far this has come. Go on from there.";
 /** How many of the last turns are not shortened. */
 const KEPT_TURNS = 6;
-/** Results longer than this are cut before anything is dropped. */
+/** Results with more characters than this are shortened before results or turns are dropped. */
 const CUT_AT = 2000;
 
 /** The compactors. Each compactor shortens a conversation and keeps calls together with their results. */

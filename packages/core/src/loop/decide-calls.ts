@@ -20,7 +20,9 @@ const CUT_OFF =
 const REFUSED = "This call was not run: the model refused to go on with its answer.";
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
-/** Closes the calls that a dead worker left open, if they must not run again. Their outcome is unknown. */
+/**
+ * Closes the calls that a dead worker left open, with an unknown outcome. Repeatable calls are started again instead.
+ */
 export function orphans(
   state: SessionState,
   current: RunState,
@@ -144,7 +146,10 @@ function denial(reason: Content): Content {
   return typeof reason === "string" ? `This call was not allowed. ${reason}`.trim() : reason;
 }
 
-/** Makes the facts for calls that have not begun. Tools of this process are started. Other calls become awaits. */
+/**
+ * Makes the facts for calls that have not begun. Tools of this process are started. Calls that need a person or the
+ * client become awaits. Subagents are started by effects.
+ */
 function openings(state: SessionState, current: RunState, now: number, view: View): readonly Fact[] {
   const facts: Fact[] = [];
   const awaits: OpenedAwait[] = [];

@@ -43,7 +43,7 @@ export interface LoopDeps extends Omit<
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/** The fence of a run without a takeover. */
+/** The fence of a run that no worker has taken over. */
 const UNFENCED = { fence: 0 };
 /**
  * How long effects may continue after a request to stop. This is enough for most tools, and less than the time that a

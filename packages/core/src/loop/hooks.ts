@@ -30,14 +30,17 @@ type Said<Change> = Change | Refusal | null | undefined | void;
 type Hook<About, Change> = (about: About, context: HookContext) => Said<Change> | Promise<Said<Change>>;
 
 /**
- * Hooks are functions of a program. They are called before and after the calls of its agent. A hook that returns
- * nothing only watches. If a hook changes or rejects something, the fact `hook.called` records this. If a hook throws,
- * the call is rejected.
+ * Functions that the program of an agent provides. They are called before and after the calls of the agent. A hook that
+ * returns nothing only watches. If a hook changes or rejects something, the fact `hook.called` records this. If a hook
+ * throws, the call is rejected.
  */
 export interface Hooks {
-  /** Called before the first attempt of each step. It may change the system prompt and the limits of this step. */
+  /** Called before the first attempt of each step. It may change the system prompt and `maxTokens` of this step. */
   readonly beforeModelCall?: Hook<ModelCall, { readonly system?: string; readonly maxTokens?: number }>;
-  /** Called after each answer of a step, before clients see the answer. It may change the content. */
+  /**
+   * Called after each answer of a step, before the answer is stored. Clients have already seen the drafts. It may
+   * change the content.
+   */
   readonly afterModelCall?: Hook<ModelReply, { readonly content: readonly ContentBlock[] }>;
   /** Called before a tool call runs or waits. It may change the input or ask a person. */
   readonly beforeToolCall?: Hook<HookedCall, { readonly input: JsonObject } | { readonly ask: true }>;

@@ -176,8 +176,8 @@ async function problemWith(
 }
 
 /**
- * Returns the problem in a verdict. Untyped code may return anything: every value except undefined, true or a sentence
- * is a problem.
+ * Returns the problem in a verdict. Untyped code may return anything: every value except undefined, null, an empty text
+ * and true is a problem, and so is every pair that does not begin with true.
  */
 function problemIn(verdict: unknown): string | undefined {
   const unsaid = "This answer did not pass its check.";

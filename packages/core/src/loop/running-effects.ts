@@ -3,13 +3,13 @@ import type { Effect } from "./decision.ts";
 
 /** The running effects. An effect is started once. It is aborted when the decision no longer lists it. */
 export interface RunningEffects {
-  /** Starts the wanted effects that are not running, and aborts all others. */
+  /** Starts the wanted effects that are not running, and aborts the running effects that are not wanted. */
   match(wanted: readonly Effect[]): void;
-  /** Returns the facts of the effects that have ended since the last call, in the order in which they ended. */
+  /** Returns the facts of one ended effect: the effect that ended first. Undefined if no ended effect is left. */
   take(): readonly Fact[] | undefined;
   /**
-   * Resolves when an effect has ended or `nudge` was called. If an effect throws, it aborts all other effects and
-   * throws the error.
+   * Resolves when an effect has ended or `nudge` was called. If an effect throws, all other effects are aborted, and
+   * `changed` rejects with the error.
    */
   changed(): Promise<void>;
   /** Wakes `changed`, because an event has arrived. */

@@ -52,7 +52,7 @@ export function brokenPairs(messages: readonly Turn[]): readonly JsonObject[] {
 
 const callsOf = new WeakMap<readonly Turn[], { until: number; readonly ids: Set<string> }>();
 
-/** Returns the ids of all tool calls of a conversation. Reads only the messages since the previous call. */
+/** Returns the ids of all tool calls of a conversation. Messages that were read before are not read again. */
 export function knownCalls(messages: readonly Turn[]): ReadonlySet<string> {
   const known = callsOf.get(messages) ?? { until: 0, ids: new Set<string>() };
   for (const message of messages.slice(known.until)) for (const id of callIds(message)) known.ids.add(id);

@@ -16,7 +16,7 @@ const CHARACTERS_PER_TOKEN = 4;
 
 /**
  * Assembles an answer from a stream in the format of the Messages API. If the model is not Claude, `by` is its name.
- * Its thinking is marked with this name, because no other model reads it.
+ * Thinking and tool calls of such a model are marked with this name, because no other model reads their data.
  */
 export function createReply(by?: string) {
   const blocks = new Map<number, Block>();
@@ -154,7 +154,7 @@ function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
   // Models reject later requests with an input that is not a JSON object. So the text of such an input is put into an
-  // object, where people can read it. The call fails, because this object does not fit its schema.
+  // object, where people can read it. The call fails, because this object does not fit the tool's schema.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

@@ -12,7 +12,10 @@ export interface AgentMemory {
     state: SessionState;
     query: string;
   }): Promise<{ readonly found: number; readonly memories: readonly string[] }>;
-  /** Called once after each run. Stores what may matter later, and returns how many memories were stored. */
+  /**
+   * Called once at the end of each run with a final answer. Stores what may matter later, and returns how many memories
+   * were stored.
+   */
   update(request: { state: SessionState; answer: string }): Promise<number>;
   /** Called before a compaction, to save what the compaction drops. The result is recorded in the fact `memory.saved`. */
   beforeCompaction(state: SessionState): Promise<Record<string, unknown>>;

@@ -49,8 +49,8 @@ export interface ModelCall {
   readonly thinkingTokens: number;
   /**
    * How long the provider should cache the beginning of the call for the next call: minutes (`short`) or hours
-   * (`long`). With `off`, no later call uses the beginning, so a cache would cost more than it saves. Some providers
-   * ignore this setting.
+   * (`long`). With `off`, the provider should not cache it, for example because no later call has the same
+   * beginning. Some providers ignore this setting.
    */
   readonly cache: "off" | "short" | "long";
   /** The form of the final answer, if the agent has an output schema. */
@@ -140,8 +140,8 @@ export const EVERY_ABILITY: ModelAbilities = {
  *    reply.
  * 4. An answer counts only if the provider ended it. If a request is rejected, or a stream breaks off or is invalid,
  *    `call` throws a `ModelFailure` with the counts so far.
- * 5. Counts are exact: cached tokens are not counted as input again, and reasoning is part of the output. Missing
- *    counts are not invented.
+ * 5. Counts are exact: cached tokens are not counted as input again, and reasoning is part of the output. If the
+ *    provider sent no counts, they are estimated, and the reply is marked with `estimated`.
  * 6. Ids of tool calls fit every provider (letters, digits, `_`, `-`, at most 64) and are not in `usedIds`. `carry` has
  *    the data that must go back to the provider unchanged. `carry` of another model is listed in `leftOut` and not sent.
  * 7. The signal ends the request at once. A stream that stays silent ends too.

@@ -314,7 +314,7 @@ export interface Store {
   runs(sessionId: string, options?: PageOptions): Promise<Page<Run>>;
   /** Open awaits, oldest first. */
   awaits(sessionId: string, options?: { readonly tenant?: string }): Promise<readonly Await[]>;
-  /** Open awaits of all running sessions of a tenant, oldest first. */
+  /** Open awaits of all sessions of a tenant that are not idle, oldest first. */
   openAwaits(query: OpenAwaitsQuery): Promise<Page<Await>>;
   /**
    * Sessions of a tenant in the order of their last event, the oldest first. A session that changes while pages are read

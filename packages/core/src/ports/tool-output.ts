@@ -39,7 +39,10 @@ export interface CheckedOutput {
  */
 const MOST_CHARACTERS = 100_000;
 
-/** Checks results of the tool by its schema. The check throws an error whose message is a sentence for the model. */
+/**
+ * Makes the check of a tool's results by their schema. The check throws an error whose message is a sentence for the
+ * model.
+ */
 export function outputReader(tool: string, schema: ToolOutput): (value: unknown) => Promise<CheckedOutput> {
   const { validate } = standardOf(tool, schema)["~standard"];
   return async (value) => {

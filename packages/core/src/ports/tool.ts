@@ -169,7 +169,7 @@ const RESULT_LIMIT = 100_000;
 
 /**
  * Returns the output of a tool as the content of a `tool_result`. Text and content blocks stay as they are. Other
- * values become JSON, and bytes become a note. Text over 100,000 characters is shortened. It never throws.
+ * values become JSON, and bytes become a note. Text over 100,000 characters is shortened. The function never throws.
  */
 export function resultContent(output: unknown): Content {
   if (typeof output === "string") return shortened(output);

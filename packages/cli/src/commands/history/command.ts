@@ -32,7 +32,10 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   readonly usesPager?: boolean;
   /** Whether the command reads only the files of the coding agents, without the archive. */
   readonly isLive?: boolean;
-  /** With `as-needed`, the command reads few sessions of other agents, or only the first lines of their sessions. */
+  /**
+   * With `as-needed`, the command reads few sessions of coding agents other than Claude Code, or only the first lines of
+   * these sessions.
+   */
   readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;
 }): Command {

@@ -28,7 +28,7 @@ import { refuseDataFolder } from "./refuse-data-folder.ts";
 
 export const exportCommand = historyCommand({
   name: "history export",
-  summary: "Write sessions as Markdown, self-contained HTML, JSON or the agent's lines",
+  summary: "Write sessions as Markdown, self-contained HTML, JSON or JSON lines",
   lines: "as-needed",
   shares: [...SESSION_OPTIONS, "source", "archive"],
   words: "[SESSION…]",
@@ -45,7 +45,7 @@ export const exportCommand = historyCommand({
       short: "a",
       about: "Every session (or those that --project, --since and --until select); needs --output FOLDER",
     },
-    redact: { about: "Remove secrets, account names and paths of this machine" },
+    redact: { about: "Remove secrets, e-mail addresses, the name of this user and home directories" },
     preview: { about: "With --redact: only show what would be removed, and write nothing" },
     subagents: { about: "Also the subagents' conversations" },
     "active-only": { about: "Leave out turns that were compacted or rewound, and side conversations" },
@@ -120,7 +120,7 @@ const extensions: Readonly<Record<ExportFormat, string>> = {
   html: "html",
 };
 
-/** Redacts secrets, account names and project paths. */
+/** Redacts secrets, e-mail addresses, the name of this user and home directories. */
 export function redactorOfThisMachine(onHidden?: (hidden: Hidden) => void): (text: string) => string {
   return createRedactor({ home: homedir(), userName: userInfo().username, ...(onHidden && { onHidden }) });
 }

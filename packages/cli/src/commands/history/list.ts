@@ -80,7 +80,7 @@ export const list = historyCommand({
         ),
       );
     }
-    // The index counts only these sessions, so the next command needs the same options.
+    // An index counts only the sessions that these options select, so the next command needs the same options.
     const chosen = [
       ...(values.root ?? []).map((root) => ` --root ${shellQuoted(root)}`),
       ...(values.source ?? []).map((source) => ` --source ${source}`),

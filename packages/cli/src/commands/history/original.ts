@@ -16,7 +16,7 @@ export async function showOriginal(asked: ShowOriginal, screen: StyledScreen, is
   const { id, lineNumber, original } = await findOriginal(asked);
   const { path, place, text } = original;
   if (text === undefined)
-    throw new MissingError(`The original of line ${lineNumber} no longer exists. It was ${place} in ${path}.`);
+    throw new MissingError(`The agent's record of line ${lineNumber} no longer exists. It was ${place} in ${path}.`);
   if (isJson) await screen.json({ session: id, line: lineNumber, path, place, text });
   else {
     screen.note(styledText`${path}, ${place}`);

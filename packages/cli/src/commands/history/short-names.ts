@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 
 /**
- * Shortens an id so that it still finds the session. The short id has a prefix such as `ses_` and the whole time of a
- * UUID v7.
+ * Shortens an id so that the short id still finds the session. The short id keeps a prefix such as `ses_`, and the whole
+ * time of a UUID v7.
  */
 export function shortId(id: string): string {
   const kind = /^(?:ses(?:sion)?_|T-)/.exec(id)?.[0].length ?? 0;

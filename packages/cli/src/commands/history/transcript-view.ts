@@ -1,4 +1,4 @@
-/** Formats a transcript for people. Each tool call is one line with its result. */
+/** Formats a transcript for people. By default, a tool call is one line, and its result is the next line. */
 import type { AgentSummary, Message, Session, ToolCall } from "@skein/history";
 import { toolCallsOf } from "@skein/history";
 import { shortModel } from "./short-names.ts";
@@ -22,7 +22,7 @@ export interface ViewOptions {
 
 type Conversation = Pick<Session, "messages" | "agents">;
 
-/** Yields the lines of a conversation message by message, so that a long conversation is never fully in memory. */
+/** Yields the lines of a conversation message by message, so that these lines are never all in memory. */
 export function* transcriptLines(conversation: Conversation, options: ViewOptions): Generator<Styled> {
   const calls = new Map(toolCallsOf(conversation).map((call) => [call.id, call]));
   const agents = new Map(conversation.agents.map((agent) => [agent.toolUseId, agent]));

@@ -163,7 +163,7 @@ function modelName(model: string): string {
   return model.replace(/^claude-/, "");
 }
 
-/** Returns the lines about the active block: its burn rate and its projected end. */
+/** Returns the lines about the active block: its burn rate, and its projected tokens and cost. */
 function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
   if (!forecast) return [paint.dim("No block is active."), styledText``];
   const { block, remainingMinutes, burnRate, projection } = forecast;

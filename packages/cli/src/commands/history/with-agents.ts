@@ -14,7 +14,10 @@ interface AgentOptions {
   readonly screen?: StyledScreen;
 }
 
-/** Adds the sessions of other agents to a configuration. Reports unreadable files on the screen, and leaves them out. */
+/**
+ * Adds the sessions of coding agents other than Claude Code to a configuration. Reports unreadable files on the screen,
+ * and leaves them out.
+ */
 export async function withAgents(
   library: LibraryConfig,
   { sources, lines, screen }: AgentOptions,

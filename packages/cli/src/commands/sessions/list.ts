@@ -133,10 +133,13 @@ function statusOf({ status: now, outcome }: SeenSession): Status {
   return now === "idle" ? (outcome ?? "pending") : now;
 }
 
-/** The longest time that a prompt can wait in the queue. */
+/** The queue position is requested only for sessions with an event in this time, because each request takes time. */
 const LONGEST_WAIT_MS = 24 * 3600_000;
 
-/** Returns the queue position of a session whose prompt waits. Returns undefined for other sessions. */
+/**
+ * Returns the queue position of a session whose prompt waits. Undefined for other sessions, and after a day without
+ * events.
+ */
 async function placeOf(
   sessions: SessionCalls,
   { id, status: now, updated_at }: SeenSession,

@@ -6,7 +6,7 @@ import type { Screen } from "../../terminal/screen.ts";
 import { shortTime, size as sizeText } from "../../terminal/times.ts";
 import { visible } from "../../terminal/visible-text.ts";
 
-/** Below this size, reading the files is as fast as opening the copy. */
+/** If the transcripts are smaller than this, reading them is as fast as opening their cached copy. */
 const WORTH_BYTES = 32 * 2 ** 20;
 
 interface CacheOptions extends BuildCopyOptions {

@@ -193,7 +193,7 @@ export async function ask(deps: PromptDeps): Promise<void> {
     next();
   });
 
-  screen.note(paint.dim("SQL over Claude Code's data and Skein's sessions. .help lists what you can type.\n"));
+  screen.note(paint.dim("SQL over the sessions of coding agents and of Skein. .help lists what you can type.\n"));
   next();
   for await (const line of input) {
     keep(historyFile, line);

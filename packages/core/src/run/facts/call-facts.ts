@@ -34,7 +34,10 @@ export function toolCompleted(run: RunState, call: Call, result: CallResult): Fa
   return completedCall(run, call, { ...result, messageId: run.resultsMessageId ?? "", part });
 }
 
-/** Makes the fact `tool.completed` for a call of the current step that did not run to its end. */
+/**
+ * Makes the fact `tool.completed` for a call of the current step whose result no tool of this process made: an answer
+ * from outside, a refusal, or the end of the run. The duration is 0.
+ */
 export function toolClosed(
   run: RunState,
   call: Call,
