@@ -267,7 +267,7 @@ describe("schema agent (agent tables)", () => {
     expect(config["messages"]).toEqual(transcript.map(({ role, content }) => ({ role, content })));
   });
 
-  test("the messages for the model begin with the messages that the last compaction left", async () => {
+  test("after a compaction, the messages for the model begin with the result of the compaction", async () => {
     const script = await scripted();
     await script.toolTurn("first");
     await everyAction(script);
@@ -434,7 +434,7 @@ describe("schema agent (agent tables)", () => {
     expect(actions[10]?.["action_data"]).toMatchObject({ total_steps: 2, total_input_tokens: 3800 });
   });
 
-  test("every action type is made from some fact, and each row has a different number", async () => {
+  test("every action type is made from some fact, and each row has a different log_id", async () => {
     const script = await scripted();
     const runs = [await everyAction(script)];
     await script.toolTurn("and the rest");
@@ -483,7 +483,7 @@ describe("schema agent (agent tables)", () => {
     expect(new Set(actions.map(({ timestamp }) => (timestamp as Date).toISOString()))).toEqual(new Set([then]));
   });
 
-  test("pattern 4: the average tokens per run are computed, with corrected columns", async () => {
+  test("pattern 4: the average tokens per run are computed", async () => {
     const script = await scripted();
     for (let i = 0; i < 2; i++) await script.toolTurn(`turn ${i}`);
     const averages = await rows(

@@ -85,7 +85,7 @@ test("an error that arrives with status 200 has the server's message, and is ret
   });
 });
 
-test("an answer in one piece is not requested again, because it may have been charged", () => {
+test("a complete answer in place of a stream is not requested again, because it may have been charged", () => {
   const whole = JSON.stringify({ choices: [{ message: { content: "Hello." } }] });
   expect(told(notStreamed(whole))).toMatchObject({
     retryable: false,

@@ -124,7 +124,7 @@ describe("a file that cannot be used", () => {
     expect(await store.runs(sessionId)).toEqual(runs);
   });
 
-  test("a file whose events have no times of their own gets them for adopted sessions, and only for these", async () => {
+  test("a migration adds the times at which events happened to the events of adopted sessions, and only to these", async () => {
     const sessionId = await closedStore();
     const before = await open();
     const live = createScript({ store: before, ids, sessionId });

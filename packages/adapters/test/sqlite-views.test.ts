@@ -10,7 +10,7 @@ import { type Script, createScript, playSearches } from "@skein/core/testing";
 import { DIALECTS, actionLogs, createIds } from "@skein/protocol";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 
-/** The database with the tables of the three parts, opened as in any sqlite shell. */
+/** The database of the store, opened without Skein, as in a sqlite shell. */
 let db: DatabaseSync;
 let script: Script;
 let close: () => Promise<void>;

@@ -113,7 +113,7 @@ test("every redirect is checked, and at most five redirects are followed", async
   expect(hits()).toBe(before);
 });
 
-test("a page is returned as text, or unchanged", async () => {
+test("a page is returned as text, or with `raw` unchanged, or with `max_length` cut", async () => {
   const html = `<html><head><style>x{}</style><script>alert("no")</script></head><body><h1>Title &amp; more</h1>
     <!-- not this --><p>One<br>Two &#x263A; &lt;tag&gt;</p></body></html>`;
   const { port } = await server((_, response) => response.writeHead(200, { "content-type": "text/html" }).end(html));

@@ -417,7 +417,7 @@ describe("Bash", () => {
   );
 });
 
-test("in a PID namespace, a command sees no other processes, and its end also ends processes that left its group", async ({
+test("in a PID namespace, a command sees no other processes, and processes that left its group end with the command", async ({
   skip,
 }) => {
   const { call, folder } = toolsWorld();

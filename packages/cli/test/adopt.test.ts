@@ -20,7 +20,7 @@ test.each([[[]], [["--json"]]])(
   },
 );
 
-test("adopt prints the command that continues the session, and its folder", async () => {
+test("adopt prints the command that continues the session, and the session's folder", async () => {
   const { code, out, err } = await skein(dataFolder(), ...wordsFor());
   expect([code, out]).toEqual([0, `${ID}\n`]);
   expect(err).toContain(
@@ -28,7 +28,7 @@ test("adopt prints the command that continues the session, and its folder", asyn
   );
 });
 
-test.skipIf(!hasScript)("on a terminal adopt asks before a partial copy; the answer no copies nothing", async () => {
+test.skipIf(!hasScript)('on a terminal adopt asks before a partial copy; the answer "n" copies nothing', async () => {
   const folder = dataFolder();
   const line = [process.execPath, bin, ...wordsFor()].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], { env: { ...environmentOf(folder), TERM: "xterm" } });

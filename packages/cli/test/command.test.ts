@@ -76,7 +76,7 @@ test.each([
   expect(err).not.toMatch(/^\s+at /m);
 });
 
-test("an unknown key in skein.config.ts is rejected", async () => {
+test("an unknown option in skein.config.ts is rejected", async () => {
   const folder = dataFolder();
   const file = join(folder, "skein.config.ts");
   writeFileSync(file, "export default { agent: [] };\n");
@@ -90,7 +90,7 @@ test.each([
   ["an invalid port", ["--port", "http"], {}, /port is "http"\. Expected a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
-  ["a key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
+  ["an API key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
   ["an invalid origin", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
   ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY has "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],

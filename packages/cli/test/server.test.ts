@@ -219,7 +219,7 @@ test("run, sessions show and sessions list print the queue position of a waiting
   expect(shown.out).toContain(queued);
   const held = (await call("sessions", "show", id)).out;
   expect(held).not.toContain("queued");
-  // The id appears once, because the heading is the first prompt.
+  // The heading is the first prompt instead of the id, so the id appears only once.
   expect(held).toMatch(/^Hold\. /);
   expect(held.split(id)).toHaveLength(2);
   expect(shown.out.split(other.split(" ")[0] ?? "")).toHaveLength(2);

@@ -28,7 +28,7 @@ export interface Started {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Creates a data folder. It is removed at the end of the test. */
+/** Creates the home folder of a user. It is removed at the end of the test. */
 export function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "skein-cli-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

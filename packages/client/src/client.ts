@@ -17,7 +17,7 @@ export interface ClientOptions {
 }
 
 type Given<Name extends RouteName> = RouteInput<Name>;
-/** The keys of a route's input: those of `params`, `query` and `body` that the route has. */
+/** The names of the parts of a route's input: those of `params`, `query` and `body` that the route has. */
 type Part<Name extends RouteName> = {
   [Key in keyof Given<Name>]: Given<Name>[Key] extends undefined ? never : Key;
 }[keyof Given<Name>];

@@ -61,7 +61,7 @@ async function bubblewrap(arch?: string): Promise<Sandbox> {
   return opened.sandbox;
 }
 
-test.skipIf(!hasBubblewrap)("a program in bubblewrap has no capability, and limits that it cannot raise", async () => {
+test.skipIf(!hasBubblewrap)("a program in bubblewrap has no capabilities, and cannot raise its limits", async () => {
   const script = `grep -h ^Cap /proc/self/status /proc/1/status | sort -u | tr -d '\\n'; echo; ulimit -Ht; ulimit -Hu; ulimit -Hc; ulimit -Hf; ulimit -Hd`;
   const limits = { cpuSeconds: 20, processes: 30, fileBytes: 2 ** 20, memoryBytes: 2 ** 30 };
   const [capabilities = "", ...limited] = (await printed(await bubblewrap(), script, limits)).split("\n");

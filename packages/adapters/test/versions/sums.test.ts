@@ -157,7 +157,7 @@ test("a run that changes after it was added up is counted once, with its new val
   await expectSame(store);
 });
 
-test("tool calls of adopted sessions are in the sums of the day on which they happened, also after they are deleted", async () => {
+test("tool calls of adopted sessions are in the sums of the day on which they happened, until the sessions are deleted", async () => {
   clock = noon;
   const store = await opened();
   const asked = { tenant: "default" };

@@ -8,7 +8,10 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { JSON_OPTION } from "../terminal/shared-options.ts";
 import { SERVER_OPTIONS, SERVER_PLACE } from "./server-options.ts";
 
-/** The time between two searches for orphaned files. An append takes less time to store its files. */
+/**
+ * The time between two searches. Only files that both searches find are orphaned: an append stores its files first and
+ * its events less than this time later.
+ */
 const GRACE_MS = 60_000;
 
 const orphans = defineCommand({

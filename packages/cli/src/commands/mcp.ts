@@ -54,7 +54,7 @@ export const mcp = defineCommand({
     const archiveFolder = join(config.dataDir, "archive");
     const titles = createTitles();
     const library = async () => await withArchive({ ...(await agents(root, source)), archiveFolder, titles });
-    // Only the protocol may write to standard output.
+    // The server runs until the client closes standard input, or until a signal.
     const ended = new Promise<void>((resolve) => {
       process.stdin.once("end", resolve);
       process.stdin.once("close", resolve);

@@ -150,7 +150,10 @@ function noteSession({ values, screen }: RunCall, id: string): void {
   screen.note(screen.paint.note.dim(`Session ${id}\n`));
 }
 
-/** Prints the stream as text for a program. On a terminal, control characters are shown as escapes. Returns the session. */
+/**
+ * Prints the stream as text for a program. On a terminal, control characters are shown as escapes. Returns the id of
+ * the session.
+ */
 async function printText(
   call: RunCall,
   agent: Answerer,

@@ -31,7 +31,7 @@ export interface HistoryTool<Input extends z.ZodObject = z.ZodObject> {
 /** About 8,000 tokens. A page of this size leaves room for the model's work. */
 const mostCharacters = 24_000;
 
-/** `config` is read again for each call, because the archive may have grown. */
+/** `config` is called again for each call of a tool, because the archive may have grown. */
 export function historyTools(config: () => Promise<LibraryConfig>): readonly HistoryTool[] {
   return [sessionsTool(config), searchTool(config), outlineTool(config), readTool(config)].map((tool) => ({
     ...tool,

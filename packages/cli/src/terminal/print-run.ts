@@ -158,7 +158,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
   return { show, end: endLine };
 }
 
-/** Shows every item. Returns the session of the items. */
+/** Shows every item. Returns the id of their session. */
 export async function print(screen: Screen, items: AsyncIterable<Event | Draft>): Promise<string | undefined> {
   const printer = createRunPrinter(screen);
   try {

@@ -45,7 +45,7 @@ const SAME: readonly (readonly [view: string, table: string, columns: string])[]
   ["agent_runs", "agent.agent_runs", "agent_uuid, run_id, action_type, step_number, messages_count, duration_ms"],
 ];
 
-test("the platform's tables have the rows of the views in the store, and can be joined with Claude Code's tables", async () => {
+test("the platform's tables have the rows of the views in the store, and these rows are also in the combined tables", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "skein.db");

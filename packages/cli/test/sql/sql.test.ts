@@ -74,7 +74,7 @@ describe("skein sql", () => {
   });
 
   test(
-    "an invalid statement gives exit code 1 and its wrong place; a wrong call gives 2, a missing directory 3",
+    "an invalid statement gives exit code 1 and the place of the error; a wrong call gives 2, a missing directory 3",
     { timeout: 120_000 },
     async () => {
       const folder = home("x");

@@ -252,7 +252,7 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
   };
 }
 
-/** The HTTP statuses with which the API rejects a request for its content. It would reject a retry too. */
+/** The HTTP statuses with which the API rejects a request for its content. The API would reject a retry too. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
 /** Leaves out messages for which the API rejected the request, because they would make every later run fail. */

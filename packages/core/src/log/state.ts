@@ -145,7 +145,7 @@ export interface SessionState {
   workingDirectory: string | null;
   parent: FactData<"session.created">["parent"];
   subagentOf: FactData<"session.created">["subagent_of"];
-  /** The name of the key that opened the session. */
+  /** The name of the API key that opened the session. */
   openedBy: string | null;
   transcript: Message[];
   /** After a compaction: the model is shown `messages` instead of the first `until` messages of the transcript. */
@@ -171,7 +171,7 @@ export interface SessionState {
   /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** What broken calls since the last answer may have cost beyond their known cost. */
+  /** What interrupted calls and subagents may have cost beyond their known cost, since the last answer. */
   reservations: Reservation[];
   files: Record<string, FileEntry>;
   /** How many entries of a Claude Code transcript the log has. */

@@ -3,8 +3,8 @@ import type { RunState, SessionState } from "../log/state.ts";
 import { firstModelOf } from "./request.ts";
 
 /**
- * Failures that another model may avoid but a retry cannot: the provider rejects the key, or does not have the model,
- * or the model has no tools.
+ * Failures that another model may avoid but a retry cannot: the provider rejects the API key or the account, or does not
+ * have the model, or the model cannot use tools.
  */
 const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
   "authentication_error",

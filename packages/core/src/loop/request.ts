@@ -33,7 +33,7 @@ export function callOf(state: SessionState, purpose: Purpose, maxTokens: number)
     closing === undefined
       ? goingOn(conversationTurns)
       : repairPairs([...conversationTurns, { role: "user", content: closing }]).messages;
-  // The JSON of a context is kept only if a later call can use the same context.
+  // The turns are given as `growing`, whose JSON is kept, only if later calls extend the same array.
   const lasts =
     closing === undefined &&
     contextOf(state) === state.transcript &&
@@ -165,7 +165,7 @@ export function memoryText(memories: readonly string[]): string {
   return `What you remember that may matter here:\n${memories.map((memory) => `- ${memory}`).join("\n")}`;
 }
 
-/** Removes the cache marks of callers. The loop sets cache marks too, and the API accepts only a few. */
+/** Removes the cache marks of callers. The model's adapter sets its own cache marks, and the API accepts only a few. */
 function unmarked(turn: Turn): Turn {
   if (typeof turn.content === "string" || !turn.content.some(isMarked)) return turn;
   return { role: turn.role, content: turn.content.map(unmarkedBlock) };

@@ -29,7 +29,7 @@ export interface AnswerStream {
   readonly hasCalls: () => boolean;
   /** Ends the answer. Counts that the provider did not send are estimated, and the answer is marked as estimated. */
   end(stopReason: string, usage: Usage | undefined): ModelReply;
-  /** Adds the arrived part of the answer to a failure. */
+  /** Returns the failure with the counts of the answer so far, if the answer has begun. */
   failed(failure: ModelFailure): ModelFailure;
 }
 

@@ -2,7 +2,7 @@ import { AgentConfig, PermissionMode } from "@skein/protocol";
 import { z } from "zod";
 
 /**
- * What the operator of a server allows its keys. The operator decides; a request may only ask for less.
+ * What the operator allows the keys of a server. The operator decides; a request may only ask for less.
  *
  * A rule that is not set limits nothing: a key without rules may use everything that this server has. A rule of a key
  * replaces the general rule of the same name.

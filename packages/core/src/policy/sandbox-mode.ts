@@ -4,7 +4,7 @@ import type { SandboxMode } from "./policy.ts";
 export interface ServerSituation {
   /** Whether only programs on the same machine can reach the server. */
   readonly isLoopback: boolean;
-  /** The valid keys. */
+  /** The valid API keys. */
   readonly keys: readonly { readonly name: string; readonly tenant: string; readonly scopes: readonly string[] }[];
 }
 

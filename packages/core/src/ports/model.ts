@@ -24,7 +24,7 @@ export interface Carry {
 
 /**
  * A call of a model, in the format of the log. It is computed from the log only. So it can be computed again after a
- * crash, or to show people what the model saw. It contains no key, no time and nothing random.
+ * crash, or to show people what the model saw. It contains no API key, no time and nothing random.
  */
 export interface ModelCall {
   /** The name of the model in the agent's settings or in the prompt. */
@@ -145,12 +145,14 @@ export const EVERY_ABILITY: ModelAbilities = {
  * 6. Ids of tool calls fit every provider (letters, digits, `_`, `-`, at most 64) and are not in `usedIds`. `carry` has
  *    the data that must go back to the provider unchanged. `carry` of another model is listed in `leftOut` and not sent.
  * 7. The signal ends the request at once. A stream that stays silent ends too.
- * 8. Errors contain no key and no header. Reasons: decision 201.
+ * 8. Errors contain no API key and no header. Reasons: decision 201.
  */
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */
   readonly simulated?: boolean;
-  /** Why every call from this process would fail, if this is known in advance: an unknown name, no key, no client. */
+  /**
+   * Why every call from this process would fail, if this is known in advance: an unknown name, no API key, no client.
+   */
   readonly unusable?: string;
   readonly abilities: ModelAbilities;
   /** The size of the model's context window in tokens, if known. Compaction begins before the window is full. */

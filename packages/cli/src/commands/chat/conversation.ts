@@ -221,7 +221,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     sessionId: (): string | undefined => sessionId,
     /** The awaits that are still open. */
     waitsFor: (): readonly Await[] => waits,
-    /** Continues the session `word`. Without a session, waits for the first line. */
+    /** Continues the session that `word` names. If `word` is undefined, asks for the first line. */
     async begin(word: string | undefined): Promise<void> {
       if (word === undefined) return next();
       const id = await sessionIdOf(await sessions(), word);

@@ -9,7 +9,7 @@ import { cut } from "../../terminal/width.ts";
 const Edit = z.object({ file_path: z.string(), old_string: z.string(), new_string: z.string() });
 const Write = z.object({ file_path: z.string(), content: z.string() });
 
-/** The number of equal lines before and after a change, and the most lines of a difference. */
+/** The number of unchanged lines that are shown before and after a change, and the most lines of a preview. */
 const AROUND = 2;
 const MOST = 60;
 

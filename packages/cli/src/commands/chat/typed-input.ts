@@ -11,7 +11,7 @@ const SHOWN_BREAKS = 3;
 /** Converts pastes and prompts of several lines, so that a line editor can edit them as a single line. */
 export interface PasteReader {
   push(chunk: string): string;
-  /** The prompt for a typed line. */
+  /** Returns the prompt that a typed line stands for: with the pasted texts and with real line breaks. */
   expand(line: string): string;
 }
 

@@ -97,7 +97,7 @@ export const list = historyCommand({
 /** A terminal with fewer characters per line has no room for every column of the list. */
 const NARROW = 100;
 
-/** If the title has fewer characters, the list leaves out the message counts and shortens the project paths. */
+/** If a title would get fewer characters, the list leaves out the message counts and shortens the project paths. */
 const USUAL_TITLE = 16;
 const LEAST_TITLE = 10;
 

@@ -31,7 +31,10 @@ export const watchCommand = historyCommand({
 
 const mostRemembered = 1000;
 
-/** Leaves out lines whose text was already shown. An agent may write an answer again when it knows the answer's tokens. */
+/**
+ * Leaves out lines whose text was already shown. An agent may write an answer again when it knows how many tokens the
+ * answer has.
+ */
 function withoutRepeats(event: WatchEvent, said: Map<unknown, string>): WatchEvent {
   if (event.type !== "lines") return event;
   const lines = event.lines.filter(({ value }) => {

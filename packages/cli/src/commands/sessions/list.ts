@@ -11,7 +11,7 @@ import { JSON_OPTION, LIMIT, LIMIT_OPTION, SPAN_OPTIONS } from "../../terminal/s
 import { printTable } from "../../terminal/table.ts";
 import { shorten } from "../../terminal/width.ts";
 
-/** The values of the column STATUS, and the filter for each. */
+/** The values of `--status`, which the column STATUS shows too, and the filter of the store for each value. */
 const STATUSES = {
   pending: { status: "pending" },
   running: { activity: "running" },

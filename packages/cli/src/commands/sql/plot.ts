@@ -4,7 +4,7 @@ import { isNumber, textOf } from "./formats.ts";
 
 /** The largest number of bars in a chart. */
 const MOST_ROWS = 500;
-/** The number of digits next to a bar. Integers are shown in full. */
+/** The number of significant digits of the value beside a bar. Integers are shown in full. */
 const DIGITS = 4;
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 

@@ -30,7 +30,7 @@ export function memoryRetrieved(
   };
 }
 
-/** Makes the fact `memory.updated`: memory was updated after the run. */
+/** Makes the fact `memory.updated`: memory was updated at the end of the run. */
 export function memoryUpdated(place: Place, call: MemoryCall & { readonly written: number }): FactOf<"memory.updated"> {
   return {
     event_type: "memory.updated",
