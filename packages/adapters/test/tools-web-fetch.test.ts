@@ -149,7 +149,7 @@ test("an answer that is too long is cut; an answer that takes too long, a compre
   await expect(fetchWith(here, { url: `http://127.0.0.1:${missing.port}/` })).rejects.toThrow(/status 404/);
 });
 
-test("the time for hostile markup is linear in its length", async () => {
+test("a megabyte of hostile markup is read within 1.5 seconds", async () => {
   const bodies = [
     "<".repeat(1e6),
     "<!--".repeat(250_000),

@@ -447,7 +447,7 @@ describe("TodoWrite", () => {
   });
 });
 
-test("AskUserQuestion has the shape of Claude Code's tool: one to four questions with two to four options", () => {
+test("AskUserQuestion has the shape of Claude Code's tool, and needs at least one question", () => {
   const ask = createAskUserQuestion();
   const options = [{ label: "Red", description: "Warm" }, { label: "Blue" }];
   const questions = [{ question: "Which colour?", header: "Colour", options, multiSelect: false }];

@@ -24,7 +24,7 @@ test("adopt prints the command that continues the session, and the session's fol
   const { code, out, err } = await skein(dataFolder(), ...wordsFor());
   expect([code, out]).toEqual([0, `${ID}\n`]);
   expect(err).toContain(
-    `Claude Code continues it, on a server that allows the folder /srv/demo: skein run "Go on." --session ${ID} --server http://127.0.0.1:7433\n`,
+    `Claude Code continues the session on a server that allows the folder /srv/demo: skein run "Go on." --session ${ID} --server http://127.0.0.1:7433\n`,
   );
 });
 

@@ -73,7 +73,7 @@ async function nextStep({ id, working_directory: folder }: Session): Promise<str
   const where = folder === null ? "" : ` that allows the folder ${visibleLine(folder)}`;
   const missing = sdkProblem();
   return [
-    `Claude Code continues it, on a server${where}: skein run "Go on." --session ${id} --server http://127.0.0.1:7433`,
+    `Claude Code continues the session on a server${where}: skein run "Go on." --session ${id} --server http://127.0.0.1:7433`,
     ...(missing === undefined ? [] : [`Missing on this machine: ${missing}`]),
     "",
   ].join("\n");

@@ -55,5 +55,6 @@ export const restore = defineCommand({
 });
 
 function refuseMemory(url: string): void {
-  if (placeOf(url).scheme === "memory") throw new UsageError("A memory: store can be neither backed up nor restored.");
+  if (placeOf(url).scheme === "memory")
+    throw new UsageError("A store in memory (memory:) cannot be backed up, and a backup cannot be restored into it.");
 }

@@ -35,10 +35,10 @@ function spentOut(state: SessionState, run: RunState, { model, price, now }: Nex
   if (limited.length === 0) return undefined;
   // Without a price it is unknown when the limit is reached.
   if (model !== null && !price && !hasPrice(model))
-    return `The model ${model} has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.`;
+    return `The model ${model} has no price, so the budget cannot be enforced. Remove the budget, or use a model that has a price.`;
   const unknown = limited.find(({ unpriced }) => unpriced > 0);
   if (!unknown) return undefined;
-  return `The ${unknown.of} called a model that has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.`;
+  return `The ${unknown.of} called a model that has no price, so the budget cannot be enforced. Remove the budget, or use a model that has a price.`;
 }
 
 function held(reserved: bigint): string {

@@ -152,7 +152,7 @@ describe("money", () => {
       error: {
         code: "budget_exceeded",
         message:
-          "The model nobody-knows has no price, so its budget cannot be enforced. Remove the budget, or use a model that has a price.",
+          "The model nobody-knows has no price, so the budget cannot be enforced. Remove the budget, or use a model that has a price.",
       },
     });
   });

@@ -136,11 +136,7 @@ function footer(session: Session, { paint }: StyledScreen, isAll: boolean): read
       ),
     );
   for (const agent of session.agents.filter(({ toolUseId }) => toolUseId === null)) {
-    lines.push(
-      paint.dim(
-        styledText`The call that started this subagent is not recorded: skein history show agent-${agent.agentId}`,
-      ),
-    );
+    lines.push(paint.dim(styledText`A subagent whose call is not recorded: skein history show agent-${agent.agentId}`));
   }
   for (const { line, kind, message, text } of isAll ? session.damage : session.damage.slice(0, 20)) {
     lines.push(paint.red(styledText`Damaged line ${line}: ${kind}, ${message}`));
