@@ -86,7 +86,8 @@ function endsRun({ event_type, data }: Event, runId: string): boolean {
 }
 
 /**
- * Follows the changes of all sessions, and reconnects as often as needed. Every change is delivered once or twice.
+ * Follows the changes of all sessions, and reconnects as often as needed. The state of a session after its last change
+ * is delivered at least once. Earlier changes may be left out.
  */
 export async function* followChanges(
   client: ClientOptions,
@@ -108,7 +109,7 @@ export async function* followChanges(
 }
 
 /**
- * A change of a session of Claude Code. A connection begins with `opened`. Earlier changes are not sent.
+ * A change of a session of a coding agent. A connection begins with `opened`. Earlier changes are not sent.
  */
 export type FollowedHistory =
   | { readonly type: "opened" }
@@ -118,7 +119,7 @@ export type FollowedHistory =
       readonly change: "created" | "appended" | "rewritten" | "removed";
     };
 
-/** Follows the changes of Claude Code's sessions, and reconnects as often as needed. */
+/** Follows the changes of the sessions of coding agents, and reconnects as often as needed. */
 export async function* followHistory(
   client: ClientOptions,
   options: ConnectionOptions = {},

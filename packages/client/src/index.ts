@@ -28,7 +28,7 @@ export interface Client extends Calls {
   follow(sessionId: string, options?: FollowOptions): AsyncGenerator<Followed>;
   /** Follows the changes of the tenant's sessions. The client reconnects as often as needed. */
   followChanges(options?: FollowChangesOptions): AsyncGenerator<FollowedChange>;
-  /** Follows the changes of Claude Code's sessions. The client reconnects as often as needed. */
+  /** Follows the changes of the sessions of coding agents. The client reconnects as often as needed. */
   followHistory(options?: ConnectionOptions): AsyncGenerator<FollowedHistory>;
 }
 

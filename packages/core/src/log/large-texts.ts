@@ -127,7 +127,7 @@ export function keepLargeTexts(deps: LargeTextsDeps): Store {
     },
     async delete(sessionId, options) {
       await store.delete(sessionId, options);
-      // Files that cannot be deleted now are found later by the sweep for files without a session.
+      // Files that cannot be deleted now are found later by `skein files orphans`.
       await files?.deleteSession?.(sessionId).catch(report);
     },
   };

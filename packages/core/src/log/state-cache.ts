@@ -75,8 +75,8 @@ export function createStateCache({ store, size = 1000, longText: most = LONG_TEX
   }
 
   /**
-   * Applies the events that this process appends. So a session that begins in this process is never read from the
-   * store.
+   * Applies the events that this process appends. So a session that begins in this process is not read from the
+   * store while its state is cached.
    */
   function hear(sessionId: string, events: readonly Event[] | undefined): void {
     const [first] = events ?? [];
