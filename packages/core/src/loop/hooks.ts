@@ -38,8 +38,8 @@ export interface Hooks {
   /** Called before the first attempt of each step. It may change the system prompt and `maxTokens` of this step. */
   readonly beforeModelCall?: Hook<ModelCall, { readonly system?: string; readonly maxTokens?: number }>;
   /**
-   * Called after each answer of a step, before the answer is stored. Clients have already seen the drafts. It may
-   * change the content.
+   * Called after each answer of a step, before the answer is stored. It may change the content. Clients have already
+   * seen the drafts.
    */
   readonly afterModelCall?: Hook<ModelReply, { readonly content: readonly ContentBlock[] }>;
   /** Called before a tool call runs or waits. It may change the input or ask a person. */

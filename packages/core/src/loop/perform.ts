@@ -176,8 +176,8 @@ async function problemWith(
 }
 
 /**
- * Returns the problem in a verdict. Untyped code may return anything: every value except undefined, null, an empty text
- * and true is a problem, and so is every pair that does not begin with true.
+ * Returns the problem in a verdict. Untyped code may return anything: undefined, null, an empty text, true, and a list
+ * that begins with true mean a valid answer. Every other value is a problem.
  */
 function problemIn(verdict: unknown): string | undefined {
   const unsaid = "This answer did not pass its check.";
