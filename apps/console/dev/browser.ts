@@ -31,7 +31,7 @@ export interface OpenBrowser {
   close(): Promise<void>;
 }
 
-/** Starts the Chromium of this machine with a new profile. The browser talks to loopback only. */
+/** Starts the Chromium of this machine with a new profile, and turns off the requests that it makes by itself. */
 export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error("Chromium is not installed. On Debian: apt-get install chromium.");

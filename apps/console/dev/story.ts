@@ -35,7 +35,7 @@ interface TokenCounts {
   readonly cache_creation_input_tokens: number;
 }
 
-/** Returns plausible token counts for a conversation. Most of the request is read from the cache. */
+/** Returns plausible token counts of a request with `sent` tokens. The share `cached` of them is read from the cache. */
 export function tokens(sent: number, output: number, cached = 0.9): TokenCounts {
   const read = Math.round(sent * cached);
   const written = Math.round((sent - read) * 0.85);

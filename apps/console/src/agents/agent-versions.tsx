@@ -5,7 +5,7 @@ import { useApi } from "../api/context.tsx";
 import { Difference } from "../text/difference.tsx";
 import { fullTime } from "../ui/times.ts";
 
-/** The versions of an agent. Each version is shown with its differences from the previous version. */
+/** The 30 newest versions of an agent. A click on a version shows its differences from the previous version. */
 export function AgentVersions({ agent }: { agent: Agent }) {
   const [chosen, setChosen] = useState<number>();
   const versions = Array.from({ length: agent.version }, (_, at) => agent.version - at);
@@ -53,7 +53,7 @@ function VersionChange({ agent, version }: { agent: Agent; version: number }) {
   );
 }
 
-/** Returns a version as JSON. It shows the name, the description and the prompt only once, because the configuration contains them. */
+/** Returns a version as JSON, without the agent's own name, description and prompt, because `config` contains them. */
 function asText({ config, tags, status }: Agent): string {
   return JSON.stringify({ ...config, tags, status }, null, 2).replaceAll("\\n", "\n");
 }

@@ -17,7 +17,7 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
     .map((name) => name.trim())
     .filter((name) => name !== "");
   const known = tools.data ?? [];
-  // A chosen tool that the server does not list (the demo's, or one that it no longer has) is shown until somebody removes it.
+  // A chosen tool that the server does not list (a demo tool, or a deleted tool) is shown until the user deselects it.
   const others = chosen.filter((name) => !known.some((tool) => tool.name === name));
   if (tools.data && known.length + others.length === 0)
     return (

@@ -64,7 +64,7 @@ export interface SessionPageQuery extends SessionFilter {
   readonly isCounted?: boolean;
 }
 
-/** Makes all requests of the console to a server. No other file of the console knows a route. */
+/** Makes the requests of the console to a server, except those for login and logout (`login.ts`). */
 export function createApi(client: Client) {
   const inSession = (session_id: string) => ({ params: { session_id } });
   const inHistory = <Query extends object>({ id, source }: HistoryKey, query = {} as Query) => ({
@@ -84,7 +84,7 @@ export function createApi(client: Client) {
       client.listSessions({ query: sessionQuery(query), ...(signal && { signal }) }),
     sessionsOf: async (ids: readonly string[]): Promise<readonly Session[]> =>
       (await client.listSessions({ query: { ids: ids.join() } })).data,
-    /** The first prompts of sessions that have no title. */
+    /** Returns the first prompt of each session, by the session's id. */
     firstPrompts: async (ids: readonly string[]): Promise<ReadonlyMap<string, string | null>> => {
       const { data } = await client.listSessions({ query: { ids: ids.join(), include: "first_prompt" } });
       return new Map(data.map(({ id, first_prompt }) => [id, first_prompt ?? null]));

@@ -119,7 +119,7 @@ interface News {
   readonly stop: () => void;
 }
 
-/** Applies a change. Updates the rows on the page, and requests again the data that only the server knows. */
+/** Updates the rows on the page after each change, and requests again the data that only the server knows. */
 function createNews(queries: QueryClient): News {
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const rows = rowsIn(queries);

@@ -54,7 +54,7 @@ export function useModels() {
   return useQuery({ queryKey: ["models"], queryFn: () => api.models(), staleTime: 60_000 });
 }
 
-/** Requests the owner and rights of this key, and the features of this server. */
+/** Requests the owner and the rights of the API key of this login, and the features of the server. */
 export function useMe() {
   const api = useApi();
   return useQuery({ queryKey: ["me"], queryFn: () => api.me(), staleTime: 60_000 });
@@ -70,7 +70,7 @@ export function useHealth() {
   });
 }
 
-/** Marks every list of sessions and awaits as out of date. */
+/** Returns a function that marks all lists of sessions and awaits, and all single sessions, as out of date. */
 export function useChanged(): () => void {
   const queries = useQueryClient();
   return useCallback(() => {

@@ -1,11 +1,11 @@
-/** A session of another agent. Sessions of two agents may have the same id. */
+/** Identifies a session of a coding agent, such as Claude Code. Sessions of two agents may have the same id. */
 export interface HistoryKey {
   readonly id: string;
   /** The agent. Undefined: if several agents have a session with this id, the one that was active last. */
   readonly source: string | undefined;
 }
 
-/** The address of a page that shows a session of another agent. */
+/** Returns the URL of the page that shows a coding agent's session. */
 export function historyHref({ id, source }: HistoryKey, place: Readonly<Record<string, string>> = {}): string {
   const query = new URLSearchParams({ ...(source !== undefined && { source }), ...place }).toString();
   return query === "" ? `/history/${id}` : `/history/${id}?${query}`;

@@ -15,7 +15,7 @@ interface PlaceWork {
  * `PLACES` streams.
  */
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
-  // Browsers have locks only over https and on this machine.
+  // Browsers offer locks only over https and on localhost.
   if (!("locks" in navigator)) return stream();
   const taken = takePlace(signal);
   const isFree = taken.then(() => true);

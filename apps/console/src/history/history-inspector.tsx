@@ -32,7 +32,7 @@ interface HistoryInspectorProps {
   readonly isPartial: boolean;
 }
 
-/** Information about a session of another agent, beside its transcript. */
+/** Information about a coding agent's session, beside its transcript. */
 export function HistoryInspector({ tab, onTab, details, session, agentId, panel, isPartial }: HistoryInspectorProps) {
   return (
     <aside className="insp" aria-label="Inspector">

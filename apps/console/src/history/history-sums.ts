@@ -18,7 +18,10 @@ interface SumsOptions {
   readonly isPartial: boolean;
 }
 
-/** Returns the server's sums for a session with its subagents. For the transcript of one subagent, the page adds up the messages. */
+/**
+ * Returns the server's sums for a session with its subagents. The page adds up the messages itself for the transcript
+ * of one subagent, and while the server has no sums.
+ */
 export function historySums(
   { cost_micros, usage, subagents }: Pick<HistoryDetails, "cost_micros" | "usage" | "subagents">,
   view: SessionView,

@@ -28,7 +28,7 @@ const FORMATS = [
   ["json", "Export as JSON"],
 ] as const;
 
-/** The header of a session of another agent: its title, and how to continue it. */
+/** The header of a coding agent's session: the title, and how to continue the session. */
 export function HistoryTop({ session, details, withRewound, onRewound, onInspector, onProblem }: HistoryTopProps) {
   const { id } = session;
   const api = useApi();

@@ -5,7 +5,7 @@ import { newStep } from "../session/fold-steps.ts";
 import { type Mark, type SessionView, type Step, emptyView } from "../session/view.ts";
 
 /**
- * Converts messages of another agent's transcript to the view of a session. Positions in the file are used as
+ * Converts the messages of a coding agent's transcript to the view of a session. Positions in the file are used as
  * sequences.
  */
 export function viewOfMessages(

@@ -51,8 +51,8 @@ interface TranscriptOptions {
 const OVER_MS = 10 * 60_000;
 
 /**
- * Reads a transcript of another agent, and follows the file as it grows. A session that may still run is read from its end. A
- * finished session is read from its beginning. A link to a position is read around this position.
+ * Reads a coding agent's transcript, and follows the file as it grows. A session that may still run is read from its
+ * end. A finished session is read from its beginning. A link to a position is read around this position.
  */
 export function useTranscript({ session, agentId, at, withRewound, agent }: TranscriptOptions): Transcript {
   const api = useApi();

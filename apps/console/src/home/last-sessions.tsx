@@ -12,12 +12,12 @@ import { fullTime, when } from "../ui/times.ts";
 interface LastSessionsProps {
   readonly sessions: readonly Session[];
   readonly agents: readonly Agent[];
-  /** Sessions of Claude Code to include. */
+  /** Sessions of coding agents to include. */
   readonly history?: readonly HistorySession[];
   readonly most?: number;
 }
 
-/** The last used sessions of Skein and of other agents, one line each. */
+/** The last used sessions of Skein and of coding agents, one line each. */
 export function LastSessions({ sessions, agents, history = [], most = 50 }: LastSessionsProps) {
   const now = serverNow();
   const titleOf = useTitles();

@@ -13,7 +13,7 @@ import { when } from "../ui/times.ts";
 import { useQueryValue } from "../ui/use-query-value.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** Every agent with its description, its model and the number of its changes. */
+/** The agents with their description, model, number of tools and version. */
 export function AgentsPage() {
   usePageTitle("Agents");
   const api = useApi();

@@ -26,8 +26,8 @@ export function HistoryPage({ id }: { id: string }) {
 }
 
 /**
- * One session of another agent, read from the agent's files. The page shows new messages as the files grow. It opens at the end
- * of a session that may still run, and at the beginning of a finished session.
+ * One session of a coding agent, read from the agent's files. The page shows new messages as the files grow. It opens
+ * at the end of a session that may still run, and at the beginning of a finished session.
  */
 function SessionOfAgent({ session }: { session: HistoryKey }) {
   const { id } = session;

@@ -17,7 +17,7 @@ interface Part {
   /** The part of the URL after /settings. */
   readonly path: string;
   readonly word: string;
-  /** Whether only admin keys see this part. */
+  /** Whether only admin keys see the link to this part. */
   readonly isForAdmins?: true;
   readonly content: ReactNode;
 }

@@ -21,7 +21,7 @@ const SqlEditor = loadedWhenShown(
   <div className="ed" />,
 );
 
-/** SQL queries over every session of the tenant. Each query has its own URL. */
+/** SQL queries over the sessions that the API key may see. Each query has its own URL. */
 export function SqlPage() {
   usePageTitle("SQL");
   const api = useApi();

@@ -28,8 +28,8 @@ interface CallViewProps {
 }
 
 /**
- * One call with its input and result, which can be folded. Failed calls and calls with an unknown effect are unfolded
- * at first.
+ * One call with its input and result, which can be folded. Commands, edits, subagents, waiting calls, failed calls and
+ * calls with an unknown effect are unfolded at first.
  */
 export const CallView = memo(function CallView({ call, allOpen, isMarked }: CallViewProps) {
   const [chosen, setChosen] = useState<boolean>();
@@ -195,7 +195,7 @@ function OtherValues({ values, shown }: { values: Record<string, unknown>; shown
   return others.length === 0 ? null : <Values values={Object.fromEntries(others)} isWhole />;
 }
 
-/** Shows short values as a list of names and values, and nested values as JSON. */
+/** Shows up to 12 plain values as a list of names and values. Shows more values, or nested values, as JSON. */
 function Values({ values, isWhole = false }: { values: unknown; isWhole?: boolean }) {
   if (typeof values !== "object" || values === null || Array.isArray(values) || Object.keys(values).length === 0)
     return values === null || (typeof values === "object" && Object.keys(values).length === 0) ? null : (

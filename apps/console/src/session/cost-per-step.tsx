@@ -9,7 +9,7 @@ const RIGHT = 62;
 const BELOW = 16;
 const MOST = 40;
 
-/** A bar for each of the last forty steps. */
+/** A bar for each of the last forty steps that have a cost. */
 export function CostPerStep({ view }: { view: SessionView }) {
   const priced = view.steps.filter(({ cost }) => cost !== null).slice(-MOST);
   if (priced.length === 0) return <p className="lbl">Nothing was spent yet.</p>;

@@ -7,7 +7,7 @@ import { callWords, stateOfCall } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
-/** The effect of each tool call. Calls with an unknown effect come first, followed by the latest calls. */
+/** The effect of each tool call. Calls with an unknown effect come first, then the other calls, the latest first. */
 export function EffectsPanel({ view, onShow }: PanelProps) {
   const calls = [...view.calls.values()].filter(({ childSession }) => childSession === null).toReversed();
   if (calls.length === 0)

@@ -5,7 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { whenExactly } from "../ui/times.ts";
 import type { PanelProps } from "./panel-props.ts";
 
-/** All events of the log by name, the latest first. An event opens to show its stored JSON. */
+/** The names of the loaded events, the latest first. A click on an event shows its stored JSON. */
 export function EventsPanel({ view, version, onRaw }: PanelProps) {
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.
   const latest = useMemo(() => view.events.toReversed(), [view, version]);

@@ -90,7 +90,7 @@ export function completeFromBlock(view: SessionView, event: Event, block: Conten
   finish(call, placeOf(event), { state: block["is_error"] === true ? "failed" : "done", content });
 }
 
-/** Completes a call with a result in a transcript of Claude Code. The call ended at the time of the result's line. */
+/** Completes a call with a result in a coding agent's transcript. The call ended at the time of the result's line. */
 export function completeFromResult(
   view: SessionView,
   place: { readonly sequence: number; readonly at: number },

@@ -74,7 +74,7 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // This fact also follows an answer to an await. In this case no worker died, and nothing was in progress.
+      // A run is also resumed after an answer to an await. In this case no worker died, and nothing was in progress.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
           tone: "waiting",
@@ -210,7 +210,7 @@ const STOPS: Readonly<Record<string, string>> = {
   max_steps: "The run ended at its step limit",
   refusal: "The model refused to continue",
   context_window_exceeded: "The conversation no longer fits into the model's context",
-  budget: "The budget of the run is used up",
+  budget: "The budget is used up",
 };
 
 function ended(view: SessionView, event: Extract<Event, { event_type: "session.completed" | "session.failed" }>): void {

@@ -230,7 +230,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   };
 }
 
-/** Retries until the server answers, because an unreachable server may come back. Throws errors that remain after a retry. */
+/** Retries until the server answers, because an unreachable server may come back. Throws errors that no retry can change. */
 async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

@@ -13,7 +13,7 @@ interface PromptViewProps {
   readonly onFork: ((messageId: string) => void) | undefined;
 }
 
-/** The address of a message. On the page of another agent's session, it has the agent and the subagent. */
+/** Returns the URL of a message. On the page of a coding agent's session, the URL names the agent and the subagent. */
 function linkTo(sequence: number): string {
   const shown = [...new URLSearchParams(location.search)].filter(([name]) => name === "source" || name === "agent");
   const query = new URLSearchParams([...shown, ["at", String(sequence)]]);

@@ -50,7 +50,7 @@ export function RawEvent({
           )}
         </>
       ) : (
-        <p className="muted">The log has no event {sequence}.</p>
+        <p className="muted">Event {sequence} is not in the part of the log that is loaded.</p>
       )}
     </Dialog>
   );

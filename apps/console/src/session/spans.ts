@@ -13,12 +13,12 @@ export interface Span {
   /** When it began. */
   readonly at: number;
   readonly title: string;
-  /** The number of a step, or the icon of a failure. Shown if the piece is wide enough. */
+  /** The number of a step, or the sign of a failed or unknown call. Shown if the piece is wide enough. */
   readonly label: string;
 }
 
 interface Gaps {
-  /** Returns the position of a moment on the line. */
+  /** Returns the position of a moment on the timeline. */
   readonly place: (at: number) => number;
   /** Places at which a pause was shortened. */
   readonly breaks: readonly number[];

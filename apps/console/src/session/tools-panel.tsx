@@ -4,7 +4,7 @@ import { callWords } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
-/** Each tool: number of calls, failures, duration, and links to its calls. */
+/** Each tool: number of calls, failures, median duration, and a link to its last call. */
 export function ToolsPanel({ view, onShow }: PanelProps) {
   const byName = Map.groupBy(view.calls.values(), ({ name }) => name);
   if (byName.size === 0)

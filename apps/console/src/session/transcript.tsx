@@ -11,7 +11,7 @@ import { StepView } from "./step-view.tsx";
 import { type TranscriptRow, rowsOf } from "./transcript-rows.ts";
 import { type Item, type SessionView, endOfStep } from "./view.ts";
 
-/** The visible part, for the timeline and the outline. */
+/** The time span of the visible rows, for the timeline. */
 export interface Visible {
   readonly from: number;
   readonly to: number;
@@ -27,7 +27,7 @@ export interface TranscriptHandle {
 interface TranscriptProps {
   readonly view: SessionView;
   readonly version: number;
-  /** Null for a session of another agent. The console can neither fork such a session nor show its requests. */
+  /** Null for a coding agent's session. The console can neither fork such a session nor show its requests. */
   readonly sessionId: string | null;
   readonly allOpen: CallsOpen;
   /** The event that the URL names. */

@@ -149,7 +149,7 @@ export interface StoredFile {
   readonly at: number;
 }
 
-/** What the first event says about the session. An invalid log gets default values. */
+/** What the first event says about the session. */
 interface Head {
   readonly agentName: string;
   readonly agentVersion: number;
@@ -169,7 +169,7 @@ export interface Aside {
   totals: UsageTotals;
 }
 
-/** Everything that the page of a session shows. It is derived from the log alone. */
+/** What the page of a session shows. Only drafts, and the unknown effects of a parent session's calls, are not in the log. */
 export interface SessionView {
   sequence: number;
   version: number;
@@ -183,7 +183,7 @@ export interface SessionView {
   readonly calls: Map<string, Call>;
   readonly runs: Run[];
   readonly queue: Queued[];
-  /** Calls that wait for a person, a frontend or a subagent, oldest first. */
+  /** Calls that wait for a person or a frontend, oldest first. */
   readonly open: Map<string, Call>;
   readonly totals: UsageTotals;
   /** The usage of model calls that are not steps: titles and compactions. `totals` includes it. */

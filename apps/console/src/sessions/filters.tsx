@@ -29,7 +29,7 @@ const SORTS: readonly (readonly [value: string, word: string])[] = [
 interface FiltersProps {
   readonly agents: readonly Agent[];
   readonly models: readonly string[];
-  /** Whether there are sessions of more than one source. */
+  /** Whether the server shows sessions of coding agents. */
   readonly hasHistory: boolean;
 }
 
@@ -52,7 +52,7 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
   );
 }
 
-/** The menu of sources: Skein, and the agents that have sessions on this machine. It loads its entries when opened. */
+/** The menu of sources: Skein, and the coding agents with sessions on the server's machine. Opening the menu loads them. */
 function SourceChoice() {
   const api = useApi();
   const [isWanted, setWanted] = useState(false);

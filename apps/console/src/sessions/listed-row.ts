@@ -6,18 +6,18 @@ import type { State } from "../ui/state.ts";
 
 /** A session of any source as one row of the list. */
 export interface ListedRow {
-  /** Different for each session. A session of Skein and sessions of other agents may have the same id. */
+  /** Different for each session. A session of Skein and sessions of coding agents may have the same id. */
   readonly key: string;
   /** The display name of its source. */
   readonly source: string;
   readonly href: string;
   readonly title: string;
-  /** Null for a session of another agent, whose state is unknown. */
+  /** Null for a session of a coding agent, because its state is unknown. */
   readonly state: State | null;
-  /** The text in the place column: the name of the agent, or the project of a session of another agent. */
+  /** The text in the place column: the name of Skein's agent, or the project of a coding agent's session. */
   readonly place: string;
   readonly model: string;
-  /** The number of runs; null for a session of another agent. */
+  /** The number of runs; null for a session of a coding agent. */
   readonly count: number | null;
   readonly lengthMs: number;
   /** The cost as text; empty while it is not known. */

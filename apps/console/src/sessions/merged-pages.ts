@@ -28,7 +28,7 @@ const MOST_OTHERS = 10_000;
  * Merges two long sorted lists. `isBefore` returns whether one key comes before another or equals it.
  *
  * The second list is read as a whole. A row of the first list then has a known position: its number in the first list,
- * plus the number of rows of the second list that come before it. So a jump into the middle loads only one page.
+ * plus the number of rows of the second list that come before it. So a jump into the middle loads only a few pages.
  */
 export function mergedPages<One, Other>(
   one: Source<One>,

@@ -30,7 +30,7 @@ export function agentOf({ source }: Asked): string | undefined {
   return source === null || source === "skein" ? undefined : source;
 }
 
-/** Returns whether only sessions of Skein can match. Most filters do not apply to sessions of other agents. */
+/** Returns whether only sessions of Skein can match. Most filters do not apply to sessions of coding agents. */
 export function isOnlySkein({ status, tag, agent, model, source }: Asked): boolean {
   return source === "skein" || status !== null || tag !== null || agent !== null || model !== null;
 }

@@ -14,7 +14,7 @@ interface FoundRow extends ListedRow {
   readonly isSubagent: boolean;
 }
 
-/** Finds the sessions of other agents that contain the words. Each session appears once, with its best match. */
+/** Finds the sessions of coding agents that contain the words. Each session appears once, with its best match. */
 export function useHistorySearch(
   search: string,
   source: string | undefined,

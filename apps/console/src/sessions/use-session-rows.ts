@@ -20,12 +20,12 @@ export interface SessionRows {
   readonly excerptOf: (key: string) => string;
   /** How many rows match by their title; the others match by their text. */
   readonly titled: number;
-  /** Whether this server shows sessions of other agents. */
+  /** Whether this server shows sessions of coding agents. */
   readonly hasHistory: boolean;
   /** Whether the rows can come from several sources. */
   readonly hasSources: boolean;
   readonly isSearching: boolean;
-  /** Whether the sessions of other agents are still being read, so that more rows will come. */
+  /** Whether the sessions of coding agents are still being read, so that more rows will come. */
   readonly isReadingHistory: boolean;
   readonly error: unknown;
   /** The progress of the search in the sessions of Skein, and the reason if it stopped. */

@@ -5,7 +5,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 const ARCHIVE = "skein history archive";
 
 /**
- * Shows the folders from which sessions of other agents are read. Says how to keep sessions that Claude Code would
+ * Shows the folders from which sessions of coding agents are read. Says how to keep sessions that Claude Code would
  * delete.
  */
 export function HistorySection() {

@@ -8,7 +8,7 @@ import { fullTime, when } from "../ui/times.ts";
 import { NewKey } from "./new-key.tsx";
 import { PolicySentences } from "./policy-section.tsx";
 
-/** The keys of the tenant: create one, see its rights, rotate it, revoke it. */
+/** The API keys of the tenant. An admin can create, rotate and revoke keys, and see the rights of a key. */
 export function KeysSection() {
   const api = useApi();
   const queries = useQueryClient();

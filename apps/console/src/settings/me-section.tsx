@@ -10,7 +10,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   admin: "everything, also agents, models and webhooks",
 };
 
-/** The owner and rights of this key, and what runs on this server. */
+/** The name and the rights of the API key of this login, and what runs on this server. */
 export function MeSection() {
   const { data: me } = useMe();
   if (!me) return null;

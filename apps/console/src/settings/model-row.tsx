@@ -15,7 +15,7 @@ interface ModelRowProps {
 
 type Trial = "none" | "asked" | "running" | { readonly trials: readonly ModelTrial[] } | { readonly problem: string };
 
-/** Shows the address and the key of a model, and a test. The test only runs on request, because it costs money. */
+/** Shows the address of a model, the place of its API key, and a test. The test costs money, so it only runs on request. */
 export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps) {
   const api = useApi();
   const [trial, setTrial] = useState<Trial>("none");
@@ -105,7 +105,7 @@ function lacking(abilities: object): string {
   return names.length === 0 ? "" : `without ${names.join(", ")}`;
 }
 
-/** The address and key of the model in words. A reader who may not see these settings gets the name of the provider. */
+/** Says how the model is reached. A reader who may not see the model's settings gets the name of the provider. */
 function reachedBy({ provider, settings, key }: Model): string {
   const parts = [
     settings?.adapter ?? provider,

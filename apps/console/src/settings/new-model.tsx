@@ -15,7 +15,7 @@ function lackedIn(names: string): Record<string, false> {
   return Object.fromEntries(each.filter((name) => name !== "").map((name) => [name, false]));
 }
 
-/** The form for a new model. If the name begins with a known provider (`openrouter/…`), the other fields stay empty. */
+/** The form for a new model. If its name begins with a known provider (`openrouter/…`), all other fields are optional. */
 export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [adapter, setAdapter] = useState("");

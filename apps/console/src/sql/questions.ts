@@ -43,7 +43,7 @@ function schemasOf(sql: string): ReadonlySet<string> {
   return new Set([...sql.matchAll(/\b(platform|agent|history|claude)\.\w/g)].map(([, schema = ""]) => schema));
 }
 
-/** Example queries over the sessions of Skein. Each title is the question that the query answers. */
+/** Example queries. Each title is the question that the query answers. `all_usage` also has the calls of coding agents. */
 export const QUESTIONS: readonly Question[] = [
   {
     title: "How often does each tool fail in Skein's sessions, and how long does it take?",

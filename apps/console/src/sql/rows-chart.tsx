@@ -9,7 +9,7 @@ const ROW = 27;
 const NAME = 118;
 const MOST = 40;
 
-/** A bar for each row of the answer. One column gives the lengths of the bars, another gives their labels. */
+/** A bar for each of the first 40 rows. One column gives the lengths of the bars, another gives their labels. */
 export function RowsChart({ answer }: { answer: SqlAnswer }) {
   const { columns, rows } = answer;
   const numbers = columns.filter(({ type }) => /INT|DOUBLE|DECIMAL|FLOAT/.test(type)).map(({ name }) => name);

@@ -7,7 +7,7 @@ import { csvOf } from "../ui/csv.ts";
 import { saveFile } from "../ui/save-file.ts";
 import { RowsChart } from "./rows-chart.tsx";
 
-/** The most rows that the page shows; the download has all of them. */
+/** The table shows at most this many rows. The download has all rows of the answer. */
 const SHOWN = 1000;
 
 type Show = "table" | "both" | "chart";

@@ -62,7 +62,7 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A duration in one unit, for lists: 0.3 s, 22 s, 4 min, 2 h, 3 d. */
+/** A short duration for lists: 0.3 s, 22 s, 4 min, 2 h 05 min, 3 d. */
 export function briefDuration(ms: number): string {
   if (ms > 0 && ms < 9950) return duration(ms);
   const seconds = Math.max(0, Math.round(ms / 1000));

@@ -1,4 +1,4 @@
-/** Whether texts can be copied to the clipboard: browsers allow this only for pages over HTTPS and on this machine. */
+/** Whether texts can be copied to the clipboard. Browsers allow copying only on pages over HTTPS and on localhost. */
 export function canCopy(): boolean {
   return (navigator.clipboard as Clipboard | undefined) !== undefined;
 }

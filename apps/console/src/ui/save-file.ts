@@ -1,4 +1,4 @@
-/** Downloads a file in the browser. Characters that are special in paths are removed from the name. */
+/** Downloads a file in the browser. Each character of the name that is special in paths becomes `_`. */
 export function saveFile(name: string, content: Blob): void {
   const address = URL.createObjectURL(content);
   const link = document.createElement("a");

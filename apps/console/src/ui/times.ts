@@ -39,7 +39,7 @@ export function when(at: string | number, now = serverNow()): string {
   return then.getFullYear() === today.getFullYear() ? DAY.format(then) : DAY_YEAR.format(then);
 }
 
-/** The time with seconds, after the day unless it is today. */
+/** The time with seconds. If the day is not today, the day comes first. */
 export function whenExactly(at: string | number, now = serverNow()): string {
   const seconds = clockSeconds(at);
   return sameDay(new Date(at), new Date(now)) ? seconds : `${when(at, now)}, ${seconds}`;

@@ -6,7 +6,7 @@ export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 /** How long the first of two keys is remembered. */
 const PAIR_MS = 900;
 
-/** Listens for keys while the component is mounted. Letters do nothing while somebody types in a field. */
+/** Listens for keys while the component is mounted. In a field, a dialog or a menu, only keys with ⌘ or Ctrl work. */
 export function useKeys(keys: Keys, isOn = true): void {
   const current = useRef(keys);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { serverNow } from "../api/server-clock.ts";
 
-/** The current time, updated every few milliseconds, for running durations. */
+/** The server's current time, updated every `everyMs` milliseconds, for durations that are still growing. */
 export function useNow(everyMs = 1000, isOn = true): number {
   const [now, setNow] = useState(() => serverNow());
   useEffect(() => {

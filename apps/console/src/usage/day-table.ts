@@ -1,6 +1,6 @@
 import type { ToolUsageRow, UsageRow } from "../api/api.ts";
 
-/** A figure of one day and one model, agent, project or tool. */
+/** A figure of one day and one model, agent, project, API key or tool. */
 export interface DayCell {
   readonly day: string;
   readonly key: string;
@@ -15,7 +15,7 @@ export function callCells(rows: readonly ToolUsageRow[]): readonly DayCell[] {
   return rows.map(({ day, tool, calls }) => ({ day, key: tool, value: calls }));
 }
 
-/** A bar has at most this many parts besides "Others", because more colours are hard to tell apart. */
+/** A bar has at most one part more than this: a fifth name or "Others". More colours would be hard to tell apart. */
 const MOST_SERIES = 4;
 const OTHERS = "Others";
 

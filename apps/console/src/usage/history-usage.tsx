@@ -23,8 +23,8 @@ import { NumberHeads, TableSection } from "./table-section.tsx";
 const BLOCKS = 10;
 
 /**
- * The usage of the sessions of other agents, by agent, day, model, project, tool and block of five hours.
- * `?agent=codex` shows only one agent.
+ * The usage of the sessions of coding agents, by agent, day, model, project, tool and block of five hours.
+ * `?agent=codex` shows only one coding agent.
  */
 export function HistoryUsage({ range }: { range: UsageRange }) {
   const { from, days, bounds } = range;

@@ -3,7 +3,7 @@ import { csvOf } from "../ui/csv.ts";
 import { saveFile } from "../ui/save-file.ts";
 import type { UsageKey } from "./usage-keys.ts";
 
-/** Saves usage as a CSV file with a line for each day and model, agent or project. */
+/** Saves usage as a CSV file with a line for each day and model, agent, project or API key. */
 export function saveUsage(name: string, by: UsageKey, byDay: readonly UsageRow[]): void {
   const table = byDay.map((row) => [
     row.key,

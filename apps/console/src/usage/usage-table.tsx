@@ -12,7 +12,7 @@ interface UsageTableProps {
   readonly hrefOf?: (row: UsageRow) => string | undefined;
 }
 
-/** The ten rows with the highest cost, with a bar for their share. */
+/** The ten rows with the highest cost. A bar compares each cost with the highest one. */
 export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
   const top = rows.toSorted((one, other) => other.cost_micros - one.cost_micros).slice(0, 10);
   const most = Math.max(1, top[0]?.cost_micros ?? 1);
