@@ -19,7 +19,7 @@ const cost = {
   long_context_applied: false,
 };
 
-/** Returns the view of a session with these facts. The events have only the fields that `fold` reads. */
+/** Returns the view of a session with these events. The events have only the fields that `fold` reads. */
 function viewOf(...facts: readonly { event_type: string; data: object }[]): SessionView {
   const view = emptyView();
   for (const [at, fact] of facts.entries()) fold(view, eventOf(fact, at + 1));
@@ -133,7 +133,7 @@ describe("the view of a session", () => {
     expect(view.steps.map(({ isSimulated }) => isSimulated)).toEqual([true, false]);
   });
 
-  test("the name of a step has the number of its run, unless the beginning of the log is missing", () => {
+  test("from the second run on, the name of a step has the number of its run, unless the beginning of the log is missing", () => {
     const later = (fact: { event_type: string; data: object }) => ({
       ...fact,
       data: { ...fact.data, run_id: "run 2" },

@@ -68,7 +68,7 @@ describe("cost and tokens of a transcript count the same calls", () => {
   });
 });
 
-describe("a session of another agent is a row of the list", () => {
+describe("a session of a coding agent is a row of the list", () => {
   const session = {
     id: "one",
     source: "grok",
@@ -85,7 +85,7 @@ describe("a session of another agent is a row of the list", () => {
   };
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-  test('the cost column shows "no price" if no call has a price, $0 if there are no calls, and nothing before the count', () => {
+  test('the cost column shows "no price" if no call has a price, $0 if there are no calls, and nothing until the calls are counted', () => {
     const models = ["claude-haiku-4-5-20251001", "grok-x"];
     const row = (calls: number, unpriced_calls: number) =>
       rowOfHistory({ ...session, usage: { ...counts, calls, unpriced_calls, models } });
@@ -163,7 +163,7 @@ describe("a transcript is converted to messages, steps and calls", () => {
   });
 });
 
-test("a transcript names each day where it begins, but not today at its beginning", () => {
+test("a transcript names each day above the first message of the day, but a transcript that begins today does not name today", () => {
   vi.useFakeTimers({ now: new Date(2026, 10, 19, 12), toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const daysOf = (...times: readonly Date[]) => {
@@ -231,7 +231,7 @@ describe("two sorted lists shown as one", () => {
     }
   });
 
-  test("a jump into the middle of two lists requests only the page of this position", () => {
+  test("a jump into the middle of two lists requests at most three pages", () => {
     const all = Array.from({ length: 100_000 }, (_, at) => 100_000 - at);
     const there = new Set<number>([0]);
     const asked: number[] = [];

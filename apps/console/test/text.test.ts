@@ -46,7 +46,7 @@ const shown = (output: string): string =>
 
 describe("terminal output", () => {
   test.each([
-    ["a colour is kept as a class", "\u001b[31mred\u001b[0m", "red"],
+    ["a colour sequence is not shown", "\u001b[31mred\u001b[0m", "red"],
     ["the clipboard sequence is removed", "a\u001b]52;c;ZXZpbA==\u0007b", "ab"],
     ["a link sequence is removed", "\u001b]8;;file:///etc/passwd\u0007x\u001b]8;;\u0007", "x"],
     ["a title sequence without its end is removed", "a\u001b]0;title", "a"],
@@ -127,7 +127,7 @@ test("a line of megabytes is cut, with a note about how much is missing", () => 
   expect(line.endsWith(" … 19,996,000 more characters")).toBe(true);
 });
 
-test("a unified diff has the line numbers of both files, and marks the words that differ", () => {
+test("a unified diff has the line numbers of both files, and pairs a removed line with its replacement", () => {
   const diff =
     "--- a/x.ts\n+++ b/x.ts\n@@ -3,3 +3,3 @@\n same\n-const a = 1;\n+const a = 2;\n@@ -20,1 +20,2 @@\n last\n+--- not a name\n";
   expect(unifiedLines(diff)).toEqual([

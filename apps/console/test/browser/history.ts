@@ -121,7 +121,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions of other agents are in the list too, filtered by source", async ({ expect }) => {
+    test("sessions of Codex are in the list too, filtered by source", async ({ expect }) => {
       const { world } = shared;
       writeCodexSession(join(world.claudeFolder, "../.codex"), {
         id: "0198c0de-0000-7000-8000-0000000000c1",
@@ -220,7 +220,7 @@ export function describeHistory(shared: { readonly world: World }): void {
   });
 }
 
-/** A transcript of 30 MB: a thousand turns, one line of 20 MB, lines that are not JSON, and hostile texts. */
+/** A transcript of 30 MB: a thousand turns, one line of 20 MB, one line that is not JSON, and hostile texts. */
 function writeLarge(folder: string): string {
   const project = join(folder, "projects", "-work-large");
   mkdirSync(project, { recursive: true });

@@ -25,7 +25,7 @@ interface Violation {
 /** Every page can be reached and used with the keyboard and on a phone, and is accessible. */
 export function describePages(shared: { readonly world: World }): void {
   describe.concurrent("every page", () => {
-    test("every page passes axe in light and dark, has its own title, and logs no error in the browser", async ({
+    test("axe finds nothing serious in light or dark, every page has a title, and no page logs an error", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -156,7 +156,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the palette, the list of keys and all pages can be reached with the keyboard alone", async () => {
+    test("the palette, the list of keys and other pages are opened with the keyboard alone", async () => {
       const { world } = shared;
       const page = await world.open("/");
       await page.locator("h1", { hasText: "Home" }).waitFor();
@@ -175,7 +175,7 @@ export function describePages(shared: { readonly world: World }): void {
     });
 
     test.skipIf(!existsSync("/usr/bin/bwrap"))(
-      "a SQL statement is run, its rows are shown, and its URL can be shared",
+      "a SQL statement is run, its rows are shown, and the URL contains the statement",
       async ({ expect }) => {
         const { world } = shared;
         const id = await world.begin("Helper", "For SQL", [{ text: "Asked." }]);
@@ -378,7 +378,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an agent is created, changed and tried", async () => {
+    test("an agent is created and changed, and the new version shows the change", async () => {
       const { world } = shared;
       const page = await world.open("/agents?new=1");
       await page.getByLabel("Name", { exact: true }).fill("Poet");

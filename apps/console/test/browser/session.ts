@@ -163,7 +163,7 @@ export function describeSession(shared: { readonly world: World }): void {
   });
 }
 
-/** Three turns of a transcript as Claude Code writes it. */
+/** A transcript as Claude Code writes it: a prompt, a tool call, its result, and the answer. */
 function claudeTranscript(sessionId: string): string {
   const at = (second: number): string => new Date(Date.UTC(2026, 10, 1, 9, 0, second)).toISOString();
   const uuid = (number: number): string => `00000000-0000-4000-8000-00000000000${number}`;

@@ -11,7 +11,7 @@ const words = Array.from({ length: 60 }, (_, at) => `word${at}`).join(" ");
 /** The second sentence appears if the page does not know the server's health yet. */
 const NO_CONNECTION = /No connection for|The server cannot be reached/;
 
-/** Each test starts a server and makes it fail. */
+/** All tests use one server. Some tests kill the server, or make its store fail. */
 describe.skipIf(chromiumPath() === undefined)("a page reports failures of the server and continues", () => {
   let world: World;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await removeBuilt();
   });
 
-  test("a newcomer sees a finished run within ten seconds of opening the printed link", async () => {
+  test("a newcomer who opened the printed link sees a finished run within ten seconds of pressing the button", async () => {
     const page = await world.open("/");
     expect(page.url()).not.toContain("console-development-key");
     for (const word of ["Sessions", "Agents", "Usage", "SQL"])
