@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     mkdirSync(path);
     return path;
   };
-  // Uses compiled files like a published package. To strip types would cost the server 20 MB of memory.
+  // Caches compiled files, so that the server strips no types, like a published package. Stripping costs 20 MB of memory.
   process.env["NODE_COMPILE_CACHE"] ??= folder();
   const bench: Bench = { folder, apiUrl: simulator.url, quick: values.quick };
   const parts: Record<(typeof PARTS)[number], (bench: Bench) => Promise<readonly Result[]>> = {
@@ -176,7 +176,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   // All sessions share a folder, like the sessions of a tenant.
   const home = folder();
   const sessions: BareSession[] = [];
-  // Starts two processes at a time, like the server. If all processes started together, they would slow each other
+  // Starts two processes at a time, like a server with two cores. If all processes started together, they would slow each other
   // down.
   const lane = async (): Promise<void> => {
     while (sessions.length < count) {
@@ -327,7 +327,7 @@ async function begin(server: ServedClaude, prompt: string): Promise<string> {
   return id;
 }
 
-/** Waits until the condition is true, and then five more seconds until no process is starting. */
+/** Waits at most four minutes until the condition is true, and then five more seconds for processes that are starting. */
 async function reached(isSo: () => boolean): Promise<void> {
   const end = performance.now() + 240_000;
   while (!isSo() && performance.now() < end) await sleep(100);

@@ -88,8 +88,8 @@ interface Readers {
 }
 
 /**
- * Measures how soon readers of a session get its events. The readers are split between two api processes, and the first
- * process writes 10 events per second.
+ * Measures how soon readers of a session get its events. The readers are split between two api processes. The cluster's
+ * balancer gets 10 changes of the session per second, and sends each to one of the processes.
  */
 async function follow({ processes, apiKey }: Cluster, { client, agentId }: Bench): Promise<Readers> {
   const apis = processes.filter(({ role }) => role === "api");

@@ -347,7 +347,7 @@ function printTable(rows: readonly Row[]): boolean {
   return missed === 0;
 }
 
-/** Formats a figure. Ratios and short times have two decimals. */
+/** Formats a time. A time below 10 ms has two decimals. */
 function shown(figure: number): string {
   return figure.toFixed(figure < 10 ? 2 : 0);
 }

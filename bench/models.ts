@@ -18,8 +18,8 @@ export const summary =
 const HELP = `npm run bench -- models [options]
 
 One new session and one turn with one tool call (two model calls) against the same simulator: Skein durable on sqlite,
-bare fetch, and the AI SDK's ToolLoopAgent with the provider package for the same API. Each runs in its own process, in
-turns. First one session at a time, then 32 at once. Ends with 1 if a goal was missed. About 3 minutes.
+bare fetch, and the AI SDK's ToolLoopAgent with the provider package for the same API. Each runs in its own process, one
+after the other. First one session at a time, then 32 at once. Ends with 1 if a goal was missed. About 3 minutes.
 
   --only NAME    anthropic, openai, openai-compatible or ai-sdk; may be given more than once (default: all)
   --rounds N     the number of rounds; the median is printed (default: 3)
@@ -32,7 +32,7 @@ Examples:
   npm run bench -- models --only openai --quick`;
 
 const PACKAGES = ["ai", "@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "@ai-sdk/google", "zod"];
-/** Both sides compile their code before they are measured. */
+/** All programs compile their code before they are measured. */
 const WARM_TURNS = "150";
 
 /** The measured programs: Skein, ToolLoopAgent and fetch. */
@@ -107,7 +107,10 @@ async function measureRound(
   console.error(`measured: ${adapter}, ${ours.toFixed(1)} ms beside ${theirs.toFixed(1)} ms`);
 }
 
-/** The highest ratios to ToolLoopAgent. With `ai-sdk`, Skein also runs the code of the AI SDK, and its own work on top. */
+/**
+ * The highest ratio of a turn's time, and the lowest ratio of sessions per second, to those of ToolLoopAgent. With
+ * `ai-sdk`, Skein runs the code of the AI SDK in addition to its own.
+ */
 const GOALS = { own: { alone: 1.3, together: 1.5 }, "ai-sdk": { alone: 1.6, together: 1.2 } } as const;
 
 function resultsOf(adapter: AdapterName, { ours, theirs, bare }: Figures): readonly Result[] {

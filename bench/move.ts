@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- move`: how fast a whole store is moved into another one, compared with bare commits of the same
- * groups of events.
+ * `npm run bench -- move`: how fast a whole store is moved into another one, compared with one bare commit of 500 bytes
+ * for each event.
  */
 import { join } from "node:path";
 import { createAgent } from "skein";
@@ -18,8 +18,8 @@ export const summary =
 const HELP = `npm run bench -- move [options]
 
 Sessions of two runs each, made on sqlite, are moved to an empty store. They are then moved again, when nothing is
-new; then four times as many are moved. The time is compared with one bare commit for each group of events. Ends with
-1 if the time does not grow linearly.
+new; then four times as many are moved. The speed is compared with one bare commit for each event. Ends with 1 if the
+time does not grow linearly.
 
   --store NAME     where to: sqlite, postgres or filesystem; may be given more than once (default: all)
   --sessions N     how many at first (default: 250)
@@ -63,7 +63,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
   }
 }
 
-/** A store with this many sessions. */
+/** Makes a store with this many sessions. Returns the URL of the store. */
 async function sessions(count: number, baseUrl: string, places: Places): Promise<string> {
   const store = `sqlite:${join((await places.fresh("sqlite")).folder, "skein.db")}`;
   const agent = createAgent({ name: "Bench", apiKey: "bench", baseUrl, store });

@@ -120,7 +120,7 @@ interface Place {
 
 type AddRow = (what: string, figures: readonly string[], goal?: string, met?: boolean) => void;
 
-/** Measures questions over 100 MB of sessions of six agents, after their files were mirrored as lines. */
+/** Measures questions over 100 MB of sessions of six agents, after Skein has translated their files to JSON lines. */
 async function questionsOfAll({ work, times }: { readonly work: string; readonly times: number }, row: AddRow) {
   progress("Making the sessions of all agents");
   const cacheFolder = join(work, "agents-cache");
@@ -185,7 +185,7 @@ const environment = (work: string, cache: string): NodeJS.ProcessEnv => ({
 });
 
 function build({ folder, cache }: Place, work: string): Measured & { readonly megabytes: number } {
-  // A copy leaves out files that were just written, so the files get an older time.
+  // The cached copy leaves out files that were just written, so the files get an older time.
   const old = new Date(Date.now() - 60_000);
   for (const { path, mtimeMs } of discover({ dataPath: folder }).files)
     if (mtimeMs > Number(old)) utimesSync(path, old, old);

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 export interface ServedClaude {
   readonly pid: number;
   /**
-   * Sends a request, and waits until the run is done. `onFrame` gets each frame with the milliseconds since the
+   * Sends a request, and waits until the answer ends. `onFrame` gets each frame with the milliseconds since the
    * request.
    */
   stream(path: string, body: unknown, onFrame?: (event: string, ms: number, data: string) => void): Promise<void>;

@@ -88,7 +88,8 @@ export async function killed({
 async function until(probe: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + 180_000;
   while (!(await probe())) {
-    if (Date.now() > end) throw new Error("The sessions were not finished three minutes after the kill.");
+    if (Date.now() > end)
+      throw new Error("The sessions did not begin their work, or did not finish it, within three minutes.");
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -74,7 +74,7 @@ function missingIn(root: string, folder: string): readonly string[] {
 function isInstalled(name: string, version: string, places: readonly string[]): boolean {
   const place = places.find((modules) => existsSync(join(modules, name, "package.json")));
   if (place === undefined) return false;
-  // Almost all versions are exact. Any installed version satisfies a range.
+  // Almost all versions are exact. For a range, any installed version is accepted.
   return !/^\d/u.test(version) || manifest(join(place, name)).version === version;
 }
 

@@ -221,7 +221,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   return [line("memory of the server with ten open consoles", (after - before) / 1e6, { most: 40, unit: "MB" })];
 }
 
-/** Measures in the page the milliseconds from a script to the frame in which the selected element has content. */
+/** Measures in the page the milliseconds from a script to the frame with a new element of this selector. */
 async function timeInPage(page: Page, script: string, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const old = new Set(document.querySelectorAll(${JSON.stringify(selector)}));
@@ -236,7 +236,7 @@ async function timeInPage(page: Page, script: string, selector: string): Promise
   })`)) as number;
 }
 
-/** Scrolls an element for three seconds and returns the share of late frames. */
+/** Scrolls an element for three seconds and returns the share of dropped frames in percent. */
 async function droppedFrames(page: Page, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const place = document.querySelector(${JSON.stringify(selector)});

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { script } from "@skein/simulator";
 import { type Served, begin, call, prompt } from "./served.ts";
 
-/** Floods the server with requests of one tenant until `signal` aborts. Calls `took` for every accepted request. */
+/** Floods the server with requests of one tenant until `signal` aborts. Calls `took` for each request or notice that was taken on. */
 export type Flood = (
   server: Served,
   told: { readonly signal: AbortSignal; readonly took: () => void },

@@ -10,11 +10,11 @@ import { type Step, script } from "@skein/simulator";
  */
 export interface Served {
   readonly url: string;
-  /** The key of the tenant that floods. */
+  /** The API key of the tenant that floods. */
   readonly flood: string;
-  /** The key of the tenant whose turns are measured. */
+  /** The API key of the tenant whose turns are measured. */
   readonly calm: string;
-  /** The peak memory of the server's process. */
+  /** The peak memory of the server's process in megabytes. */
   readonly peakMb: () => number;
   readonly close: () => Promise<void>;
 }

@@ -130,7 +130,7 @@ create table skein.fill_events as
     where x.session_id = e.session_id and strpos(e.data::text, x.id::text) > 0) as digits
   from skein.events e where e.session_id in (select session_id from skein.fill_ids)`;
 
-/** Drops indexes, which slow down inserts. Returns the statements that create them again. */
+/** Disables triggers and drops indexes, which slow down inserts. Returns the statements that make the indexes again. */
 async function withoutIndexes(client: pg.Client): Promise<readonly string[]> {
   for (const name of TABLES) await client.query(`alter table skein.${name} disable trigger user`);
   const { rows } = await client.query<{ name: string; definition: string; table: string; key: string | null }>(`

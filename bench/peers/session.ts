@@ -91,7 +91,7 @@ export interface Where {
 
 interface Started {
   readonly child: ChildProcess;
-  /** The output of the program at its end. Rejects if it ends without output. */
+  /** The result that the program prints. Rejects if the program ends without a result. */
   readonly result: Promise<Measured | { readonly cannot: true }>;
 }
 
@@ -117,7 +117,7 @@ function startProgram(
     });
     child.once("exit", () => reject(new Error(`${peer.name} ended without a result. ${complaint}`)));
   });
-  // The test that kills the program ignores its result, so a rejection must not go unhandled.
+  // The measurement that kills the program ignores its result, so a rejection must not go unhandled.
   result.catch(() => {});
   return { child, result };
 }

@@ -2,7 +2,8 @@
  * A server in a separate process, so that its memory and processor time can be measured. The process ends when its
  * input closes.
  *
- * For each line of its input, it prints its memory after a garbage collection.
+ * For each line of its input, the process prints its memory after a garbage collection, and how long its event loop was
+ * blocked.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";

@@ -142,7 +142,7 @@ export interface Rate {
 }
 
 /**
- * Requests a route repeatedly, on this many connections.
+ * Requests a route repeatedly on `at` connections, for `ms` milliseconds.
  *
  * It uses bare sockets, because a slow HTTP client would hide the difference between servers.
  */

@@ -104,7 +104,7 @@ export async function fanOut(server: Served, quick: boolean): Promise<Result[]> 
   ];
 }
 
-/** Measures 20 connections that never read while the server writes events of 20 KB, and one connection that reads. */
+/** Measures 20 connections that never read while the server writes events of 5 KB, and one connection that reads. */
 export async function stuckReaders(server: Served): Promise<Result[]> {
   const { path } = await session(server);
   const before = server.rss();
@@ -252,7 +252,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       if (at % 3 === 0) setTimeout(leave, Math.random() * 5);
       else socket.once("data", leave);
     });
-  // The same work runs once before the measurement, so that the process has its normal size. A leak would keep growing.
+  // Twice as much work runs before the measurement, so that the process has its normal size. A leak would keep growing.
   for (let at = 0; at < 2 * count; at += 50)
     await Promise.all(Array.from({ length: 50 }, (_, one) => abortOnce(at + one)));
   await delay(500);

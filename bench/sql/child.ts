@@ -12,7 +12,7 @@ import { QUESTIONS, QUESTIONS_OF_ALL } from "./questions.ts";
 
 const [how, at, cacheFolder = "", ...folders] = process.argv.slice(2);
 const question = [...QUESTIONS, ...QUESTIONS_OF_ALL][Number(at)];
-if (!question) throw new Error("Which question?");
+if (!question) throw new Error("The argument QUESTION is not the number of a question, starting at 0.");
 const { bare, ours } = question;
 
 const times: number[] = [];

@@ -1,4 +1,4 @@
-/** How long the first answer of a new process takes if there is no copy: `skein mcp`, and the server over HTTP. */
+/** How long the first answer of a new process takes without a cached copy: `skein mcp`, and the server over HTTP. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";

@@ -10,7 +10,7 @@ export interface Question {
 
 const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
-/** Joins the lines of one answer into one call. Lines without a request id and copies in a side chain join the first. */
+/** Joins the lines of one answer into one call. Lines without a request id, and copies in a side chain, join the first call. */
 const CALLS = `WITH lines AS (
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,
@@ -67,12 +67,12 @@ export const QUESTIONS: readonly Question[] = [
 ];
 
 /**
- * The agent that wrote a file: the path of a mirrored file contains the name of its agent. Other files are Claude
- * Code's.
+ * The agent of a file. Skein translates sessions of other agents to files of JSON lines, whose paths contain the agent's
+ * name. All other files are Claude Code's.
  */
 const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
 
-/** Questions over the sessions of all agents. Tables and hand-written queries read the same mirrored files. */
+/** Questions over the sessions of all agents. Tables and hand-written queries read the same files. */
 export const QUESTIONS_OF_ALL: readonly Question[] = [
   {
     what: "all agents: calls with results",

@@ -18,7 +18,7 @@ type Kind = "prompt" | "driver's fact";
 export interface AppendOptions {
   readonly places: Places;
   readonly roundMs: number;
-  /** Added after "append" in the report if the disk was slowed down. */
+  /** Added to the name of each result, for example if the disk was slowed down. */
   readonly disk?: string;
   readonly progress: (text: string) => void;
 }

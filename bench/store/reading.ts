@@ -101,7 +101,7 @@ async function deepCursor(store: Store): Promise<string | null> {
   return cursor;
 }
 
-/** Half of the sessions have a finished run; some are forks, or have tags or other agents. */
+/** Three of four sessions have a finished run. Some are forks or have tags. The sessions belong to ten agents. */
 async function makeSessions(store: Store, parent: string, count: number): Promise<void> {
   await inParallel(count, WIDTH, async (index) => {
     const sessionId = ids();
@@ -114,7 +114,7 @@ async function makeSessions(store: Store, parent: string, count: number): Promis
     await store.append(sessionId, [event], { expect: 0 });
     if (index % 2 === 0 && index % 4 !== 0) return;
     const claimed = await store.claim({ owner: "bench", leaseMs: 60_000, sessionId });
-    if (claimed.kind !== "leased") throw new Error("A new session is free.");
+    if (claimed.kind !== "leased") throw new Error("A new session could not be claimed.");
     await store.append(sessionId, finishedRun(), { lease: claimed.lease, expect: 1, release: { dueAt: null } });
   });
 }

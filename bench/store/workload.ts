@@ -42,7 +42,7 @@ export function prompt(bytes = 500): NewEvent {
   return { id: ids(), event_type: "prompt.accepted", data };
 }
 
-/** A fact of the driver whose body is this many bytes long. */
+/** The start of a tool call, as an event whose body is this many bytes long. */
 export function toolStarted(runId: string, bytes = 500): NewEvent {
   const data = { run_id: runId, step: 1, tool_use_id: ids(), name: "search", input: "", policy: "once" as const };
   data.input = "x".repeat(bytes - JSON.stringify(data).length);
@@ -61,7 +61,7 @@ export async function lease(store: Store, sessionId: string): Promise<Lease> {
   return claimed.lease;
 }
 
-/** Calls `work` with 0..count-1, this many at a time. */
+/** Calls `work` with 0..count-1, at most `width` calls at a time. */
 export async function inParallel(
   count: number,
   width: number,
