@@ -1,4 +1,4 @@
-/** The program of docs/guides/from: an agent with one tool, a conversation with a memory, and a streamed answer. */
+/** A program of docs/guides/from: an agent with one tool, a conversation with a memory, and a streamed answer. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

@@ -23,7 +23,7 @@ export function createSupportAgent(store: Store, folder: string) {
     // A person decides. The run waits, for days if need be, and survives a restart.
     needsApproval: true,
     run: ({ number }, { idempotencyKey }) => {
-      // A real payment provider gets the key, so that it pays only once.
+      // A real payment provider gets the idempotency key, so that it pays only once.
       appendFileSync(`${folder}/refunds.txt`, `${number} ${ORDERS[number]?.euros ?? 0} EUR ${idempotencyKey}\n`);
       return `Paid back: order ${number}.`;
     },

@@ -62,7 +62,7 @@ describe("support-agent", () => {
     };
   }
 
-  test("the support agent pays an approved refund once, also if the server is killed while it waits", async () => {
+  test("the support agent pays an approved refund once, also if the server is killed before the approval", async () => {
     const { home, env } = user();
     const refunds = (): string => readFileSync(join(home, "shop/refunds.txt"), "utf8");
     const first = await open(env, join(home, "shop"));
