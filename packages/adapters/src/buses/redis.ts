@@ -21,10 +21,10 @@ const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
 const CONNECTIONS = "active_connections";
-/** Expiry times of the Claude API's keys, in seconds. */
+/** Expiry times, in seconds, of the Redis keys that the Claude API specifies. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
-/** How often the keys for people who inspect Redis are written again, in case Redis has lost the keys. */
+/** How often the connections and locks are written again, in case Redis has lost them. */
 const AGAIN_MS = 30_000;
 /** Removes a lock only if this machine set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
@@ -106,7 +106,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
         return send("EVAL", UNLOCK, "1", `session_lock:${shown.sessionId}`, instance);
       case "deleted":
         locked.delete(shown.sessionId);
-        // Deletes the lock even if another machine set it, because nobody drives a deleted session.
+        // Deletes the lock even if another machine set it, because no machine works on a deleted session.
         return send("DEL", `session:${shown.sessionId}`, `session_lock:${shown.sessionId}`);
     }
   }

@@ -20,14 +20,14 @@ interface Beginning extends Pick<Claimed, "lease" | "lastSequence"> {
   readonly yieldAt?: number;
 }
 
-/** A session that this process drives. */
+/** The work of this process on a session, from the claim to the release. */
 interface Drive {
   readonly done: Promise<void>;
   /** Asks the runtime to stop soon. */
   stop(): void;
 }
 
-/** The sessions that this process drives. Their leases are renewed together. */
+/** The sessions that this process works on. Their leases are renewed together. */
 export interface Drives {
   readonly size: () => number;
   find(sessionId: string): Drive | undefined;

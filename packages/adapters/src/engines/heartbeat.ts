@@ -44,7 +44,7 @@ const FORGET_MS = 60_000;
 export function createHeartbeat(deps: HeartbeatDeps): Heartbeat {
   const { store, workers, worker, beatMs = BEAT_MS, now = () => performance.now() } = deps;
   const { owner, role } = worker();
-  // Only a process that can continue the sessions of a dead worker frees its leases. An api process cannot drive
+  // Only a process that can continue the sessions of a dead worker frees its leases. An api process cannot run
   // sessions.
   const drives = role !== "api";
   /**

@@ -15,7 +15,7 @@ import { isWoken } from "./waking-facts.ts";
 
 export interface LocalEngineDeps {
   readonly store: Store;
-  /** The runtime that drives a claimed session. */
+  /** The runtime that works on a claimed session. */
   readonly runtime: Runtime;
   /** The states of the sessions that this process knows. */
   readonly states?: StateCache | undefined;
@@ -24,7 +24,7 @@ export interface LocalEngineDeps {
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
   readonly leaseMs?: number;
-  /** How many sessions are driven at the same time. */
+  /** How many sessions run at the same time. */
   readonly concurrency?: number;
   /** Whether the store has several tenants. If so, no tenant may take every place. */
   readonly isShared?: (() => boolean) | undefined;
@@ -41,7 +41,7 @@ const LONGEST_LINE = 1000;
 const SHORT_LINE = 16;
 
 /**
- * Drives sessions in this process. The store announces due sessions, and a search every second finds due sessions that
+ * Runs sessions in this process. The store announces due sessions, and a search every second finds due sessions that
  * were not announced. While places are free and the store has one tenant, due sessions are claimed immediately.
  * Otherwise, sessions wait in a queue and tenants take turns.
  */
@@ -56,7 +56,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const hinted = new Set<string>();
   /** Sessions that wait for a place, or are being claimed. */
   const inLine = new Set<string>();
-  /** Whether more sessions may be due than this process can drive. Tenants then take turns until no session waits. */
+  /** Whether more sessions may be due than this process can run. Tenants then take turns until no session waits. */
   let isCrowded = false;
   /** Whether the store may have more due sessions than are queued here. */
   let hasMore = false;
@@ -195,7 +195,7 @@ export function createLocalEngine(deps: LocalEngineDeps): Engine {
       look();
       return;
     }
-    // The drive of a session notices new events without a wake-up.
+    // A session that this process works on notices new events without a wake-up.
     if (drives.find(sessionId) || reservations.has(sessionId) || !isWoken(events)) return;
     hinted.add(sessionId);
     look();

@@ -1,6 +1,6 @@
 import type { Event } from "@skein/protocol";
 
-/** Facts from clients and people that make a session due. */
+/** Events from clients and people that make a session due. */
 const WAKING: ReadonlySet<Event["event_type"]> = new Set([
   "prompt.accepted",
   "await.answered",

@@ -11,7 +11,7 @@ export interface S3FileStoreOptions {
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
   readonly region?: string;
-  /** A prefix for every key, without slashes at its ends. */
+  /** A prefix for the key of every object, without slashes at its ends. */
   readonly prefix?: string;
   /** The time limit for a request. */
   readonly timeoutMs?: number;

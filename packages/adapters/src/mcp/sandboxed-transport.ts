@@ -14,7 +14,7 @@ export interface OpenTransport {
   readonly transport: Transport;
   /** Returns the last lines that a started server wrote to standard error, for error messages. */
   readonly complaint: () => string;
-  /** Waits until a started server has ended. Kills it if necessary. */
+  /** Waits, after the transport was closed, until a started server has ended. A server that does not end is killed. */
   readonly gone: () => Promise<void>;
 }
 

@@ -7,8 +7,8 @@ import type { MessagesSender } from "./anthropic/index.ts";
 import type { Answer } from "./http-request.ts";
 
 /**
- * Lets a program use a model in a cloud through the Messages API. Clouds only stream, so this code assembles the answer
- * if the program asks for no stream.
+ * Lets a program use a model in a cloud through the Messages API. `send` only streams, so this code assembles the
+ * answer if the program asks for no stream.
  */
 export function createCloudUpstream(send: MessagesSender): Upstream {
   return async ({ path, body: bytes, headers, signal }) => {

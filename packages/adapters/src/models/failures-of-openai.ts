@@ -9,7 +9,7 @@ interface ToldError {
   readonly code?: unknown;
 }
 
-/** Converts the answer to a rejected request to a failure, without the key and the request headers. */
+/** Converts the answer to a rejected request to a failure, without the API key and the request headers. */
 export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);
@@ -72,7 +72,7 @@ export function notStreamed(text: string): ModelFailure {
   );
 }
 
-/** Converts the error of a request to a failure for a fact. */
+/** Converts the error of a request to a failure for the log. */
 export function brokenRequest(error: unknown): unknown {
   if (error instanceof ModelFailure || !(error instanceof Error) || error.name === "AbortError") return error;
   if (error.name !== "TypeError" && error.name !== "SyntaxError") return error;

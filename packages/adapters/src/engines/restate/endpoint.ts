@@ -14,14 +14,14 @@ export interface EndpointOptions {
   readonly identityKeys: readonly string[];
 }
 
-/** Drives a session for a while. The signal aborts when Restate has ended the attempt. An error makes Restate try again. */
+/** Works on a session for a while. The signal aborts when Restate has ended the attempt. An error makes Restate try again. */
 type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
 
 /** The endpoint at which Restate gives sessions to this worker: a virtual object per session, over HTTP/2. */
 export interface RestateEndpoint {
   readonly port: number;
   /**
-   * Sets the function that drives sessions. Before this call, every attempt is rejected, and Restate retries the
+   * Sets the function that works on sessions. Before this call, every attempt is rejected, and Restate retries the
    * attempt.
    */
   serve(drive: DriveSlice): void;
@@ -29,8 +29,8 @@ export interface RestateEndpoint {
 }
 
 /**
- * A timeout that no drive reaches. It is not needed to notice a worker that hangs, because the connection has pings for
- * this.
+ * A timeout that no work on a session reaches. A shorter timeout is not needed to notice a worker that hangs, because
+ * the connection has pings for this.
  */
 const SILENCE = { hours: 24 };
 
@@ -49,8 +49,8 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
           inactivityTimeout: SILENCE,
           abortTimeout: SILENCE,
           enableLazyState: true,
-          // A wake-up that no worker could handle is dropped, so that it never blocks its session. The sweep sends it
-          // again.
+          // A wake-up that no worker could handle is dropped, so that it never blocks its session. The workers'
+          // search for due sessions sends another wake-up.
           retryPolicy: {
             initialInterval: 50,
             exponentiationFactor: 2,

@@ -9,7 +9,7 @@ import { createSender } from "./sender.ts";
 
 export interface RestateEngineDeps {
   readonly store: Store;
-  /** The runtime that drives a claimed session. */
+  /** The runtime that drives a claimed session: it works on the session until the session sleeps. */
   readonly runtime: Runtime;
   /** Identifies this process. */
   readonly owner: string;

@@ -13,7 +13,7 @@ export interface IngressDeps {
   /** The ingresses of the cluster. If an ingress does not answer, the next ingress is asked. */
   readonly urls: readonly string[];
   readonly service: string;
-  /** The key for an ingress behind a gateway that requires one. */
+  /** The bearer token for an ingress behind a gateway that requires one. */
   readonly token?: string | undefined;
   readonly fetch?: typeof fetch;
 }

@@ -7,7 +7,7 @@ export interface Sender {
   send(wakeUp: WakeUp): Promise<void>;
   /** Sends a wake-up like `send`, but returns immediately. */
   offer(wakeUp: WakeUp): void;
-  /** Resolves when all requests in progress were answered. */
+  /** Resolves when all requests in progress were answered, or after 2 s. */
   stop(): Promise<void>;
 }
 

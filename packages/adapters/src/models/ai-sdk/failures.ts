@@ -6,7 +6,7 @@ import { brokenRequest, cutStream, isBroken, rejectedRequest, streamFailure } fr
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
-/** Converts an error of a model object to a failure for a fact. Drops the request that the error contains. */
+/** Converts an error of a model object to a failure for the log. Drops the request that the error contains. */
 export function thrownFailure(error: unknown): unknown {
   if (!isCallError(error)) return brokenRequest(error);
   const { statusCode, responseHeaders, responseBody } = error;

@@ -15,7 +15,7 @@ const LEAST_TURNS = 40;
 const MOST_BYTES = 32 * 1024 * 1024;
 
 const encoder = new TextEncoder();
-/** The kept JSON of conversations. The least recently used conversation comes first. */
+/** The kept JSON of conversations. The JSON that grew least recently comes first. */
 const kept = new Map<readonly Turn[], Written>();
 let keptBytes = 0;
 

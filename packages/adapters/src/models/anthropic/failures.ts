@@ -64,7 +64,7 @@ function codeOfStatus(status: number): string {
   return status < 500 ? "invalid_request_error" : "api_error";
 }
 
-/** Converts an error to a failure for a fact. The failure contains neither the key nor the request headers. */
+/** Converts an error to a failure for the log. The failure contains neither the API key nor the request headers. */
 export function asFailure(error: unknown): unknown {
   if (error instanceof ModelFailure || error instanceof APIUserAbortError) return error;
   // The official clients of clouds wrap the error of `cloudFetch`.

@@ -16,9 +16,9 @@ export {
 
 export interface AnthropicModelOptions {
   readonly apiKey: string;
-  /** A token for the header `Authorization: Bearer`. Replaces the key. */
+  /** A token for the header `Authorization: Bearer`. Replaces `apiKey`. */
   readonly authToken?: string | undefined;
-  /** The header for the key. Default: the official client's header, which is `authorization` with `Bearer KEY`. */
+  /** The header for `apiKey`. Default: the official client's header, which is `authorization` with `Bearer KEY`. */
   readonly keyHeader?: "authorization" | "x-api-key" | undefined;
   /** The address of another Messages API, such as the simulator or a gateway. */
   readonly baseUrl?: string;

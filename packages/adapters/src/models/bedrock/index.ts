@@ -5,7 +5,7 @@ import { cloudFetch, createCloudSender } from "../cloud-sender.ts";
 
 export interface BedrockOptions {
   readonly region: string;
-  /** A key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY`. For temporary keys, `:SESSION_TOKEN` follows. */
+  /** An API key of Bedrock, or `ACCESS_KEY_ID:SECRET_ACCESS_KEY`. For temporary keys, `:SESSION_TOKEN` follows. */
   readonly key: string;
   /** The address to call. Default: the region's address. */
   readonly url?: string | undefined;

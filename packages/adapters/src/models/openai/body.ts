@@ -55,7 +55,7 @@ export function responsesBody(
     }),
     store: false,
     include: ["reasoning.encrypted_content"],
-    // OpenAI caches automatically. The key makes a cache hit more likely.
+    // OpenAI caches automatically. `prompt_cache_key` makes a cache hit more likely.
     ...(abilities.caching && call.cache !== "off" && { prompt_cache_key: call.sessionId }),
     ...(abilities.caching && call.cache === "long" && { prompt_cache_retention: "24h" }),
     stream: true,
