@@ -31,7 +31,7 @@ export interface OpenBrowser {
   close(): Promise<void>;
 }
 
-/** Starts the Chromium of this machine with a new profile, and turns off the requests that it makes by itself. */
+/** Starts the Chromium of this machine with a new profile, and turns off Chromium's own requests. */
 export async function openBrowser(screen: Screen): Promise<OpenBrowser> {
   const executablePath = chromiumPath();
   if (executablePath === undefined) throw new Error("Chromium is not installed. On Debian: apt-get install chromium.");

@@ -4,9 +4,9 @@ import { createHash } from "node:crypto";
 const NAME_BYTES = 180;
 
 /**
- * Returns `{file_id}_{filename}` as a file name that is safe everywhere. The name has no folders, no control or
- * invisible characters, no characters that Windows forbids, and no `%` or `#`, which are special in a URL. The id comes
- * first, so that no file is called `-rf` or `CON`.
+ * Returns `{file_id}_{filename}` as a safe file name. The name has no folders, no control or invisible characters, no
+ * characters that Windows forbids, and no `%` or `#`, which are special in a URL. The id comes first, so that no file
+ * is called `-rf` or `CON`.
  */
 export function storedName(fileId: string, filename: string): string {
   const last = filename.split(/[/\\]/).at(-1) ?? "";
