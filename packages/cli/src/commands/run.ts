@@ -188,7 +188,8 @@ async function conclude(
   if (run) screen.note(summaryOf(screen, run, result.error));
   if (result.awaiting.length > 0) {
     screen.note(waitLines(screen, result.awaiting, values));
-    screen.note(`Then continue the session: ${commandToGoOn(call, "run", sessionId)}\n`);
+    const then = values.server === undefined ? "Then continue the session" : "The server then continues. To watch it";
+    screen.note(`${then}: ${commandToGoOn(call, "run", sessionId)}\n`);
     return EXIT.waits;
   }
   if (result.stopReason === "cancelled") return EXIT.cancelled;

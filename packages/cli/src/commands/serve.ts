@@ -35,6 +35,7 @@ export const serve = defineCommand({
     // The screen would end the process if nobody reads the greeting, so the greeting is printed without the screen.
     console.log(greeting({ ...server, served }, settings, process.stdout.isTTY));
     await stopped;
+    if (process.stdout.isTTY) console.log("\nStopping. Unfinished runs continue at the next start.");
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
     // A tool that ignores its abort signal would keep the process alive.
     return process.exit(EXIT.completed);
