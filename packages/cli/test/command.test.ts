@@ -90,7 +90,7 @@ test.each([
   ["an invalid port", ["--port", "http"], {}, /port is "http"\. Expected a number/],
   ["an address that is not a store", ["--store", "mongodb://x"], {}, /is not a store/],
   ["an unknown engine", [], { SKEIN_ENGINE: "magic" }, /SKEIN_ENGINE/],
-  ["an API key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 printable/],
+  ["an API key that is too short", [], { SKEIN_API_KEY: "secret" }, /16 to 500 printable/],
   ["an invalid origin", [], { SKEIN_ALLOWED_ORIGINS: "*" }, /origin looks like/],
   ["a missing history folder", [], { SKEIN_SQL_HISTORY: "/nowhere" }, /SKEIN_SQL_HISTORY has "\/nowhere"/],
   ["an unknown option", ["--prot", "1"], {}, /--prot/],

@@ -117,7 +117,7 @@ describe("skein sql", () => {
       expect(unknown).toMatchObject({ code: 3 });
       expect(schema?.out).toMatch(/token_usage +JSON +The usage in the line\. Each line/);
       // The columns of the tables of all agents have explanations.
-      expect(schema?.out.match(/^ {2}source +VARCHAR +The agent: /gm)?.length).toBe(8);
+      expect(schema?.out.match(/^ {2}source +VARCHAR +The coding agent: /gm)?.length).toBe(8);
       expect(one?.out).toMatch(/^claude\.damage\n[^\n]+\n {2}file [^]+\n {2}message [^\n]+\n\n$/);
       expect(misspelt).toMatchObject({ code: 3, out: "" });
     },
