@@ -11,5 +11,5 @@ const Invoice = z.object({
 const agent = createAgent({ name: "Reader", output: Invoice });
 
 const { output, error } = await agent.run('Invoice over 120 EUR with the number "A17".');
-console.log(output?.total, error);
+console.log(output ?? error);
 await agent.close();

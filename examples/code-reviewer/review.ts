@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createServer } from "skein";
 
-const [
-  folder = ".",
-  question = "Review the code in this folder. Name the three worst problems, each with file and line.",
-] = process.argv.slice(2);
-if (!existsSync(folder)) {
-  console.error(`There is no folder ${resolve(folder)}.`);
+const [folder, question = "Review the code in this folder. Name the three worst problems, each with file and line."] =
+  process.argv.slice(2);
+if (folder === undefined || !existsSync(folder)) {
+  console.error(
+    folder === undefined ? "Usage: node review.ts FOLDER [QUESTION]" : `There is no folder ${resolve(folder)}.`,
+  );
   process.exit(2);
 }
 const data = mkdtempSync(join(tmpdir(), "review-"));

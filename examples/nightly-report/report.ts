@@ -1,10 +1,17 @@
-/** A report every night: `node report.ts ORDERS.csv FOLDER [DAY]`. Started twice for the same day it still writes one report. */
+/** A report of yesterday: `node report.ts ORDERS.csv FOLDER [DAY]`. Started twice for the same day it still writes one report. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 
-const [file = "orders.csv", folder = "reports", day = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);
+const yesterday = new Date(Date.now() - 24 * 3600 * 1000).toISOString().slice(0, 10);
+const [file = "orders.csv", folder = "reports", day = yesterday] = process.argv.slice(2);
+if (!existsSync(file)) {
+  console.error(
+    `There is no file ${file}. Usage: node report.ts ORDERS.csv FOLDER [DAY], by default of yesterday (UTC).`,
+  );
+  process.exit(2);
+}
 mkdirSync(folder, { recursive: true });
 const page = join(folder, `${day}.md`);
 
@@ -46,8 +53,14 @@ if (existsSync(page)) {
   // An earlier attempt may have died. Then this process continues its session instead of creating a second one.
   const [begun] = (await (await agent.sessions()).list()).items;
   const prompt = `Use orders_of_day with "${day}", then write the report.`;
-  const result = begun ? await agent.resume(begun.id) : await agent.run(prompt);
-  if (!result.output) throw new Error(`There is no report: ${result.error?.message ?? result.stopReason}`);
+  let result = begun ? await agent.resume(begun.id) : await agent.run(prompt);
+  const isGood = () => result.output !== null && result.toolResults.every(({ isError }) => !isError);
+  // An earlier attempt may have failed. Then the same session gets another prompt.
+  if (begun && !isGood()) result = await agent.run(prompt, { sessionId: begun.id });
+  if (!isGood() || !result.output) {
+    const failed = result.toolResults.find(({ isError }) => isError);
+    throw new Error(`There is no report: ${failed?.content ?? result.error?.message ?? result.stopReason}`);
+  }
   const { headline, summary } = result.output;
   // The page is written under another name and then moved, so that nobody reads an incomplete page.
   writeFileSync(`${page}.new`, `# ${day}: ${headline}\n\n${summary}\n\nCost: $${result.cost?.total_cost ?? 0}\n`);

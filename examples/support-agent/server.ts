@@ -65,6 +65,10 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   return text === "" ? undefined : (JSON.parse(text) as unknown);
 }
 
+server.once("error", (error) => {
+  console.error(`The page cannot be served: ${error.message}. Usage: node server.ts [PORT] [FOLDER]`);
+  process.exit(1);
+});
 // The server listens on this machine only. Put your own login in front of it before others can reach it.
 server.listen(Number(port), "127.0.0.1", () =>
   console.log(`http://127.0.0.1:${(server.address() as { port: number }).port}/`),

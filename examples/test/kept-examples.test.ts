@@ -127,6 +127,23 @@ test("nightly-report writes one report per day, however often it runs", () => {
   expect(readFileSync(join(home, "reports/2026-11-17.md"), "utf8")).toBe(page);
 });
 
+test("nightly-report writes no page if its tool fails, and the next start writes the report", () => {
+  const { home, env } = user();
+  const report = join(root, "examples/nightly-report/report.ts");
+  const orders = join(home, "orders.csv");
+  const args = [report, orders, join(home, "reports"), "2026-11-17"];
+  expect(run(env, ...args)).toMatchObject({ status: 2, stderr: expect.stringContaining("There is no file") });
+  mkdirSync(orders);
+  const failed = run(env, ...args);
+  expect(failed.stderr).toContain("There is no report: ");
+  expect(failed.status).toBe(1);
+  expect(existsSync(join(home, "reports/2026-11-17.md"))).toBe(false);
+  rmSync(orders, { recursive: true });
+  cpSync(join(root, "examples/nightly-report/orders.csv"), orders);
+  expect(run(env, ...args).stdout).toContain("Written: ");
+  expect(readFileSync(join(home, "reports/2026-11-17.md"), "utf8")).toContain("orders 2, euros 148");
+});
+
 const canReview =
   existsSync(join(root, "node_modules/@anthropic-ai/claude-agent-sdk")) &&
   spawnSync("bwrap", ["--unshare-all", "--unshare-user", "--ro-bind", "/", "/", "true"]).status === 0;
