@@ -24,7 +24,7 @@ const SILENT = "The store does not answer.";
 /** The state of the store, with a sentence about what is wrong. */
 export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
   const began = performance.now();
-  const problem = await inTime(checkStore(), reply.elapsedTime).then(
+  const problem = await inTime(checkStore(), timeLeft(reply)).then(
     () => undefined,
     (error: unknown) => (isKnownError(error) ? (STORE_SAYS[error.code] ?? SILENT) : SILENT),
   );
@@ -62,10 +62,10 @@ export async function engineHealth({ shared: { deps }, reply }: RequestContext):
  */
 async function partHealth(
   part: { readonly name: string; readonly check: Promise<unknown>; readonly does: string; readonly silent: string },
-  { elapsedTime }: RequestContext["reply"],
+  reply: RequestContext["reply"],
 ): Promise<PartHealth> {
   const began = performance.now();
-  const isUp = await inTime(part.check, elapsedTime).then(
+  const isUp = await inTime(part.check, timeLeft(reply)).then(
     () => true,
     () => false,
   );
@@ -77,7 +77,7 @@ async function partHealth(
 export async function filesHealth({ shared: { checkFiles }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!checkFiles) return [];
   const began = performance.now();
-  const problem = await inTime(checkFiles(), reply.elapsedTime).then(
+  const problem = await inTime(checkFiles(), timeLeft(reply)).then(
     () => undefined,
     (error: unknown) => (isKnownError(error) ? error.message : "The storage of files does not answer."),
   );
@@ -91,7 +91,7 @@ export async function filesHealth({ shared: { checkFiles }, reply }: RequestCont
 export async function wallsHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.walls) return [];
   const began = performance.now();
-  const { isKept, says } = await inTime(deps.walls(), reply.elapsedTime).catch(() => ({
+  const { isKept, says } = await inTime(deps.walls(), timeLeft(reply)).catch(() => ({
     isKept: true,
     says: "The sandbox is still being tested.",
   }));
@@ -102,7 +102,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
 /** Reports the sessions that no worker can run. Empty if every session has a worker. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
-  const waiting = await inTime(shared.unserved(), reply.elapsedTime).catch(() => []);
+  const waiting = await inTime(shared.unserved(), timeLeft(reply)).catch(() => []);
   const [first] = waiting;
   if (!first) return [];
   const others = waiting.length === 1 ? "1 session waits" : `${waiting.length} sessions wait`;
@@ -116,11 +116,16 @@ export async function queueHealth({ shared, reply }: RequestContext): Promise<re
   ];
 }
 
-/** Returns the result of `work`. Rejects when ANSWER_MS have passed since the request began. It began `elapsedMs` ago. */
-export async function inTime<Result>(work: Promise<Result>, elapsedMs = 0): Promise<Result> {
+/** How long a part may still take. */
+function timeLeft({ elapsedTime }: RequestContext["reply"]): number {
+  return Math.max(LEAST_MS, ANSWER_MS - elapsedTime);
+}
+
+/** Returns the result of `work`. Rejects if the work takes longer than `mostMs`. */
+export async function inTime<Result>(work: Promise<Result>, mostMs: number): Promise<Result> {
   let late: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new Error("No answer in time.")), Math.max(LEAST_MS, ANSWER_MS - elapsedMs));
+    late = setTimeout(() => reject(new Error("No answer in time.")), mostMs);
   });
   try {
     return await Promise.race([work, limit]);

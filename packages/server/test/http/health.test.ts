@@ -1,7 +1,7 @@
 import { type Store, createMemoryLive, createMemoryStore } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { createKeys, createServer } from "@skein/server";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
 async function serverOn(store: Store, deps: Partial<Parameters<typeof createServer>[0]> = {}) {
   const server = await createServer({
@@ -57,4 +57,32 @@ test("if an optional part does not answer, /health tells the effect, but not the
   expect(JSON.stringify(body)).not.toContain("secret-host");
   isAway = false;
   expect((await get("/health")).body).toMatchObject({ status: "ok", failing: [] });
+});
+
+test.each([
+  ["waits", 499, true],
+  ["answers as without a key", 501, false],
+])("/health %s if the store finds the key after %i ms", async (_, ms, isKnown) => {
+  const store = createMemoryStore();
+  const key = await createKeys({ records: store.records }).make({ name: "k", tenant: "t", scopes: ["read"] });
+  const asked = Promise.withResolvers<void>();
+  const get = await serverOn({
+    ...store,
+    records: {
+      ...store.records,
+      async get(tenant, kind, id) {
+        if (kind === "api_key") {
+          asked.resolve();
+          await new Promise((resolve) => setTimeout(resolve, ms));
+        }
+        return store.records.get(tenant, kind, id);
+      },
+    },
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const answer = get("/health", key);
+  await asked.promise;
+  await vi.advanceTimersByTimeAsync(ms);
+  expect("dependencies" in (await answer).body).toBe(isKnown);
 });
