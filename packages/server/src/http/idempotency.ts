@@ -122,8 +122,8 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
   }
 
   /**
-   * Reports regularly that this process works on the request. Stops when the response is ready or a report cannot be
-   * stored: another process may have taken over the key.
+   * Reports regularly that this process works on the request. Stops when the response is ready or another process has
+   * taken over the key. If the store is unavailable for a moment, the next report is made as usual.
    */
   function keepClaim(id: string, { entry, version: first }: Claimed): () => Promise<void> {
     let version = first;
@@ -132,10 +132,16 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       try {
         version = await put(id, { ...entry, since: now() }, version);
       } catch {
-        // The process that took over the key does the same work under the same id.
-        clearInterval(timer);
+        await lookAgain().catch(() => {});
       }
       saying = undefined;
+    };
+    // A failed report may be stored all the same: the store may have stopped before its answer.
+    const lookAgain = async (): Promise<void> => {
+      const found = await records.get(PLACE.tenant, PLACE.kind, id);
+      // The process that took over the key does the same work under the same id.
+      if (!found || Entry.parse(found.value).owner !== owner) clearInterval(timer);
+      else version = found.version;
     };
     const timer = setInterval(() => void (saying ??= say()), SIGN_OF_LIFE_MS).unref();
     return async () => {

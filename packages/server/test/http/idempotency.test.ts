@@ -56,10 +56,25 @@ test("if a process dies during a request, a repeated request creates the same re
   expect((await post(elsewhere, "b", Promise.resolve())).body).toBe(ids[1]);
 });
 
-test("an Idempotency-Key cannot be used again while its request is in progress", async () => {
+test.each([
+  ["", false, false],
+  [", even if the store is unavailable for a moment", true, false],
+  [", even if the store stores a report without answering", true, true],
+])("an Idempotency-Key cannot be used again while its request is in progress%s", async (_, fails, isStored) => {
   vi.useFakeTimers({ now: Date.parse("2026-11-15T12:00:00Z") });
   try {
-    const { records } = createMemoryStore();
+    const store = createMemoryStore();
+    let fault: KnownError | undefined;
+    const records: typeof store.records = {
+      ...store.records,
+      async put(puts) {
+        if (!fault) return store.records.put(puts);
+        if (isStored) await store.records.put(puts);
+        const thrown = fault;
+        fault = undefined;
+        throw thrown;
+      },
+    };
     const parts = { records, now: Date.now, ids: createIds(), report: () => {} };
     const [first, other] = [createIdempotency(parts), createIdempotency(parts)];
     const key = { id: "slow", fingerprint: "f" };
@@ -67,7 +82,10 @@ test("an Idempotency-Key cannot be used again while its request is in progress",
       await new Promise((resolve) => setTimeout(resolve, 60_000));
       return { status: 201, body: "done" };
     });
-    await vi.advanceTimersByTimeAsync(30_000);
+    await vi.advanceTimersByTimeAsync(5000);
+    if (fails) fault = new KnownError("store_unavailable", "No answer.");
+    await vi.advanceTimersByTimeAsync(25_000);
+    expect(fault).toBeUndefined();
     await expect(other.run(key, async () => ({ status: 201, body: "twice" }))).rejects.toMatchObject({
       code: "in_progress",
     });
