@@ -79,7 +79,7 @@ function createConnection(socket: WebSocket, caller: Caller, origin: SocketOrigi
 
   async function subscribe(sessionId: string, after: number): Promise<unknown> {
     const session = await sessionIn(caller, { session_id: sessionId });
-    if (following.size >= SUBSCRIPTIONS)
+    if (following.size >= SUBSCRIPTIONS && !following.has(sessionId))
       throw new ApiError("rate_limited", `A connection may follow at most ${SUBSCRIPTIONS} sessions.`);
     following.get(sessionId)?.abort();
     const stop = new AbortController();

@@ -236,3 +236,18 @@ test("a client that does not confirm the close does not prevent a server from st
   const late = new Promise((resolve) => setTimeout(resolve, 10_000, "late").unref());
   expect(await Promise.race([server.close(), late])).toBeUndefined();
 }, 60_000);
+
+test("a connection that follows 100 sessions may not follow another one, but may begin again with one of them", async () => {
+  const server = await testServer();
+  const { agentId, id } = await session(server.call);
+  const open = async (): Promise<string> => (await server.call("POST", `/v1/agents/${agentId}/sessions`, {})).body.id;
+  const others = await Promise.all(Array.from({ length: 99 }, open));
+  const { send, until } = await socket(server);
+  for (const session_id of [id, ...others]) send({ type: "subscribe", id: session_id, session_id });
+  for (const session_id of [id, ...others])
+    expect(await until((said) => said.id === session_id)).toMatchObject({ type: "ack" });
+  send({ type: "subscribe", id: "101", session_id: await open() });
+  expect(await until((said) => said.id === "101")).toMatchObject({ error: { code: "rate_limited" } });
+  send({ type: "subscribe", id: "again", session_id: id });
+  expect(await until((said) => said.id === "again")).toMatchObject({ type: "ack" });
+});
