@@ -17,7 +17,9 @@ describe("the audit log of a server", () => {
     const key = await call("POST", "/v1/keys", { name: "ci", scopes: ["run"] });
     const ci = caller(url, String(key.body["key"]));
     expect((await ci("POST", "/v1/agents", { name: "Mine" })).status).toBe(403);
-    const { id, path } = await session(call);
+    const { id, path, agentId } = await session(call);
+    expect((await call("DELETE", `/v1/agents/${agentId}`)).status).toBe(200);
+    expect((await call("POST", `/v1/agents/${agentId}/restore`)).status).toBe(200);
     expect((await ci("POST", `${path}/awaits/toolu_none`, { content: "yes" })).status).toBe(409);
     const exported = await call("GET", `${path}/export`);
     expect(exported.status).toBe(200);
@@ -40,6 +42,8 @@ describe("the audit log of a server", () => {
       ["key.create", admin, "ci", "done"],
       ["agent.create", "ci", null, "refused"],
       ["agent.create", admin, "Helper", "done"],
+      ["agent.archive", admin, agentId, "done"],
+      ["agent.restore", admin, agentId, "done"],
       ["await.answer", "ci", "toolu_none", "refused"],
       ["session.export", admin, id, "done"],
       ["webhook.create", admin, "127.0.0.1:9", "done"],

@@ -17,6 +17,7 @@ const WORDS: Readonly<Record<string, readonly [done: string, tried: string]>> = 
   "agent.create": ["Made an agent", "Tried to make an agent"],
   "agent.change": ["Changed an agent", "Tried to change an agent"],
   "agent.archive": ["Archived an agent", "Tried to archive an agent"],
+  "agent.restore": ["Restored an agent", "Tried to restore an agent"],
   "model.add": ["Added a model", "Tried to add a model"],
   "model.test": ["Tested a model", "Tried to test a model"],
   "model.remove": ["Removed a model", "Tried to remove a model"],

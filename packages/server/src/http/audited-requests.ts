@@ -12,6 +12,7 @@ const AUDITED: Partial<Record<RouteName, string>> = {
   createAgent: "agent.create",
   patchAgent: "agent.change",
   archiveAgent: "agent.archive",
+  restoreAgent: "agent.restore",
   addModel: "model.add",
   testModel: "model.test",
   removeModel: "model.remove",
