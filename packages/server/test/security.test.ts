@@ -296,10 +296,13 @@ test("a wrong method gets 405 with Allow for callers with a key, and an unknown 
   expect(await asked("PUT", "/v1/sessions/", mine.read)).toEqual([404, undefined]);
 });
 
-test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and /health is still answered", async () => {
+test("over its limit of requests, streams or sessions a key gets 429 with Retry-After, and other keys and /health are not affected", async () => {
   const { call, url, key } = await testServer({
     limits: { requestBurst: 30, requestsPerSecond: 1, streams: 2, sessionsPerMinute: 2 },
   });
+  const { body: made } = await call("POST", "/v1/keys", { name: "other", scopes: ["run"] });
+  const otherKey = String(made["key"]);
+  const other = caller(url, otherKey);
   const { path, agentId } = await session(call);
   expect((await call("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
   const third = await call("POST", `/v1/agents/${agentId}/sessions`, {});
@@ -309,12 +312,21 @@ test("over its limit of requests, streams or sessions a key gets 429 with Retry-
     details: { limit: "sessionsPerMinute" },
   });
   const stop = new AbortController();
-  const open = (): Promise<Response> =>
-    fetch(`${url}${path}/events`, { headers: { accept: "text/event-stream", "x-api-key": key }, signal: stop.signal });
-  expect([(await open()).status, (await open()).status, (await open()).status]).toEqual([200, 200, 429]);
+  const open = (by: string): Promise<Response> =>
+    fetch(`${url}${path}/events`, { headers: { accept: "text/event-stream", "x-api-key": by }, signal: stop.signal });
+  const waits = ({ status, headers }: Pick<Response, "status" | "headers">) => [status, headers.has("retry-after")];
+  expect([waits(await open(key)), waits(await open(key)), waits(await open(key))]).toEqual([
+    [200, false],
+    [200, false],
+    [429, true],
+  ]);
+  expect((await open(otherKey)).status).toBe(200);
   stop.abort();
-  const many = await Promise.all(Array.from({ length: 100 }, () => call("GET", path)));
-  expect(new Set(many.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  const many = (await Promise.all(Array.from({ length: 100 }, () => call("GET", path)))).map(waits);
+  expect(many).toContainEqual([429, true]);
+  expect(many).not.toContainEqual([429, false]);
+  expect((await other("GET", path)).status).toBe(200);
+  expect((await other("POST", `/v1/agents/${agentId}/sessions`, {})).status).toBe(201);
   expect((await fetch(`${url}/health`)).status).toBe(200);
 });
 
