@@ -61,6 +61,9 @@ test.each([
   ["no migration", ["undo"], 3, "no migration"],
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["an unknown format", ["export", "0", "--format", "pdf"], 2, "pdf"],
+  ["an export without a session", ["export"], 2, "Which session?"],
+  ["a preview without a session", ["export", "--redact", "--preview"], 2, "Which session?"],
+  ["a preview of all and of one session", ["export", "0", "--all", "--redact", "--preview"], 2, "leave out the ids"],
   ["nothing archived", ["restore", "11111111"], 3, "11111111"],
 ])("%s is rejected with an error message and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);
@@ -273,6 +276,12 @@ test("history export --redact removes secrets and home directories in every form
     expect(out).not.toMatch(/sk-ant-REDACTME|somebody/);
     expect(out).toMatch(/\[token \d+\]/);
   }
+});
+
+test("history export --redact --preview lists what would be removed, of one session or of all", async () => {
+  const world = createWorld();
+  for (const which of ["0", "--all"])
+    expect((await world.run("export", which, "--redact", "--preview")).out).toMatch(/^token +\d+ +sk-ant… /m);
 });
 
 test("history search accepts words, phrases, patterns and filters, and marks the matches", async () => {

@@ -65,6 +65,9 @@ export const exportCommand = historyCommand({
       activeOnly: values["active-only"],
       ...(values.redact ? { redact: redactorOfThisMachine() } : {}),
     };
+    if (values.all && words.length > 0)
+      throw new UsageError("--all exports every session: leave out the ids, or --all.");
+    if (!values.all && words.length === 0) throw new UsageError("Which session? Give indexes or ids, or --all.");
     if (values.preview) {
       if (!values.redact) throw new UsageError("--preview needs --redact: it lists what --redact removes.");
       return await preview(words, format, options, { screen, isJson: values.json, isAll: values.all });
@@ -75,11 +78,9 @@ export const exportCommand = historyCommand({
     for (const word of words) await noteSameId(sessionWord(word), library, screen);
     const { force } = values;
     if (values.all) {
-      if (words.length > 0) throw new UsageError("--all exports every session: leave out the ids, or --all.");
       if (values.output === undefined) throw new UsageError("--all needs --output FOLDER.");
       return await exportAll({ screen, format, options, folder: values.output, force });
     }
-    if (words.length === 0) throw new UsageError("Which session? Give indexes or ids, or --all.");
     if (words.length > 1 && values.output === undefined) throw new UsageError("Several sessions need --output FOLDER.");
     if (words.length > 1) {
       makeFolder(resolve(values.output ?? ""));
