@@ -3,11 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineTool } from "skein";
+import { DatabaseSync } from "node:sqlite";
+import { createAgent, defineTool } from "skein";
 import { script } from "@skein/simulator";
 import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { say, session, testServer } from "../../server/test/world.ts";
+import { PATIENCE_MS } from "../../../scripts/patience.ts";
+import { say, session, settled, testServer } from "../../server/test/world.ts";
 import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "./skein.ts";
 
 const deploy = defineTool({
@@ -191,6 +193,40 @@ test("a call without a key is rejected, and the error names the variable for the
   expect(err).toContain("SKEIN_API_KEY");
 });
 
+test("run --server shows the question of a subagent's subagent, also if 100 newer sessions of the server wait", async () => {
+  const folder = dataFolder();
+  const gate = Promise.withResolvers<void>();
+  const hold = defineTool({
+    name: "hold",
+    description: "Waits.",
+    input: z.looseObject({}),
+    policy: "repeatable",
+    run: async () => (await gate.promise, "held"),
+  });
+  const deployer = createAgent({ name: "deployer", description: "Deploys.", tools: [hold, deploy] });
+  const helper = createAgent({ name: "helper", description: "Helps.", subagents: [deployer] });
+  const boss = createAgent({ name: "Boss", subagents: [helper] });
+  const server = await testServer({ data: join(folder, "data"), config: { agents: [boss] } });
+  const deploys = script([{ tools: [{ name: "hold" }] }, { tools: [{ name: "deploy", input: { to: "prod" } }] }]);
+  const asks = script([{ tools: [{ name: "deployer", input: { prompt: deploys } }] }]);
+  const prompt = script([{ tools: [{ name: "helper", input: { prompt: asks } }] }]);
+  const run = start(folder, ["run", prompt, "--server", server.url, "--agent-name", "Boss"]);
+  run.child.stdin?.end();
+  const sessions = async (query: string) => (await server.call("GET", `/v1/sessions?${query}`)).body.data;
+  await expect.poll(async () => (await sessions("activity=awaiting")).length).toBe(2);
+
+  const frontend_tools = [{ name: "pick", description: "Picks.", input_schema: { type: "object" } }];
+  const { agentId } = await session(server.call, { frontend_tools });
+  const wait = async (): Promise<void> => {
+    const { body } = await server.call("POST", `/v1/agents/${agentId}/sessions`, {});
+    await say(server.call, `/v1/sessions/${body.id}`, script([{ tools: [{ name: "pick" }] }]));
+    await settled(server.call, `/v1/sessions/${body.id}`, "activity", ["awaiting"]);
+  };
+  await Promise.all(Array.from({ length: 100 }, wait));
+  gate.resolve();
+  expect(await run.ended).toMatchObject({ code: 5, err: expect.stringMatching(/sessions answer \S+ \S+ yes /) });
+});
+
 test("run, sessions show and sessions list print the queue position of a waiting prompt", async () => {
   const folder = dataFolder();
   const gate = Promise.withResolvers<void>();
@@ -215,6 +251,11 @@ test("run, sessions show and sessions list print the queue position of a waiting
   const queued = 'queued, place 1: The tenant "default" may have 1 run at the same time, and 1 is running.';
   await expect.poll(async () => (await call("sessions", "list")).out).toContain("queued (1)");
   const [other = ""] = (await call("sessions", "list")).out.split("\n").filter((line) => line.includes("queued (1)"));
+  // A prompt may wait for days, and its session gets no event while it waits.
+  const database = new DatabaseSync(join(folder, "skein.db"), { timeout: PATIENCE_MS });
+  database.exec("update heads set updated_at = '2026-01-01T00:00:00.000Z'");
+  database.close();
+  expect((await call("sessions", "list")).out).toContain("queued (1)");
   const shown = await call("sessions", "show", other.split(" ")[0] ?? "");
   expect(shown.out).toContain(queued);
   const held = (await call("sessions", "show", id)).out;

@@ -2,6 +2,7 @@ import { type Client, type ClientOptions, sseFrames } from "@skein/client";
 import { type WatchDeps, openAwaits, watchRun } from "@skein/core";
 import type { Content, Draft, Event } from "@skein/protocol";
 import { MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { sessionsOf } from "../terminal/find-session.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { createItems } from "./items.ts";
 import { createServerSessions } from "./server-sessions.ts";
@@ -81,7 +82,7 @@ export function createServerAgent({ client, reach, agentName, model }: ServerAge
     },
     async resume(sessionId) {
       const { runId } = await current(sessionId);
-      const awaiting = (await openAwaits(depsOf(sessions), sessionId))?.forSomebody ?? [];
+      const awaiting = (await openAwaits({ store: sessions, sessions }, sessionId))?.forSomebody ?? [];
       const ended = (await sessions.events(sessionId)).findLast(
         (event) =>
           (event.event_type === "session.completed" || event.event_type === "session.failed") &&
@@ -112,7 +113,7 @@ async function* items(client: Client, sessions: OpenedSessions, watched: Watched
       if (followed.type === "event") yield followed.event;
     }
   }
-  const deps = { ...depsOf(sessions), sessions: { ...sessions, follow } };
+  const deps = { store: storeOf(sessions, sessionId), sessions: { ...sessions, follow } };
   const watch = watchRun(deps, { sessionId, runId, after, stopsAtWait, followsPrompt: true, cancelOn: signal });
   const left = new AbortController();
   const reading = (async () => {
@@ -126,25 +127,25 @@ async function* items(client: Client, sessions: OpenedSessions, watched: Watched
   }
 }
 
-/** Returns the dependencies of `watchRun`. A server sends no news of other sessions, so a timer checks these sessions. */
-function depsOf(sessions: OpenedSessions): WatchDeps {
+/**
+ * Returns the store for `watchRun`. A server sends no news of subagents, so a timer checks the session's subagents, and
+ * theirs. A session that does not wait has no subagent that matters, because the session continues.
+ */
+function storeOf(sessions: OpenedSessions, sessionId: string): WatchDeps["store"] {
   return {
-    sessions,
-    store: {
-      awaits: sessions.awaits,
-      onNews(listener) {
-        const known = new Map<string, number>();
-        const look = async (): Promise<void> => {
-          const { items: running } = await sessions.list({ activity: "awaiting", limit: 100 });
-          for (const { id, updated_at } of running) {
-            if (known.get(id) === Date.parse(updated_at)) continue;
-            known.set(id, Date.parse(updated_at));
-            listener(id, undefined);
-          }
-        };
-        const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS).unref();
-        return () => clearInterval(timer);
-      },
+    awaits: sessions.awaits,
+    onNews(listener) {
+      const known = new Map<string, number>();
+      const look = async (callerId: string): Promise<void> => {
+        const waiting = sessionsOf(sessions, { activity: "awaiting", subagentOfSessionId: callerId });
+        for await (const { id, updated_at } of waiting) {
+          if (known.get(id) !== Date.parse(updated_at)) listener(id, undefined);
+          known.set(id, Date.parse(updated_at));
+          await look(id);
+        }
+      };
+      const timer = setInterval(() => void look(sessionId).catch(() => undefined), LOOK_MS).unref();
+      return () => clearInterval(timer);
     },
   };
 }

@@ -133,19 +133,9 @@ function statusOf({ status: now, outcome }: SeenSession): Status {
   return now === "idle" ? (outcome ?? "pending") : now;
 }
 
-/** The queue position is requested only for sessions with an event in this time, because each request takes time. */
-const LONGEST_WAIT_MS = 24 * 3600_000;
-
-/**
- * Returns the queue position of a session whose prompt waits. Undefined for other sessions, and after a day without
- * events.
- */
-async function placeOf(
-  sessions: SessionCalls,
-  { id, status: now, updated_at }: SeenSession,
-): Promise<number | undefined> {
-  if (now === "awaiting" || Date.now() - Date.parse(updated_at) > LONGEST_WAIT_MS) return undefined;
-  return (await sessions.get(id)).queued?.place;
+/** Returns the queue position of a session whose prompt waits. Undefined for other sessions. */
+async function placeOf(sessions: SessionCalls, { id, status: now }: SeenSession): Promise<number | undefined> {
+  return now === "awaiting" ? undefined : (await sessions.get(id)).queued?.place;
 }
 
 function row(session: SeenSession, title: string, place: number | undefined): readonly string[] {
