@@ -27,13 +27,14 @@ const OF_BEDROCK: Readonly<Record<string, string>> = {
 
 /**
  * Converts the error of a rejected request to a failure. The error comes from the Messages API, from a cloud, or from a
- * gateway. If AWS's access rules reject a request, the error has `Message` instead of `message`.
+ * gateway. If AWS's access rules reject a request, the error has `Message` instead of `message`. Servers in Python may
+ * send `detail` instead.
  */
 export function rejectedMessages({ status, headers }: Answer, text: string): ModelFailure {
   const said = firstOf(parsedOrUndefined(text)) as
-    | { message?: unknown; Message?: unknown; error?: { type?: unknown; message?: unknown } }
+    | { message?: unknown; Message?: unknown; detail?: unknown; error?: { type?: unknown; message?: unknown } }
     | undefined;
-  const told = [said?.error?.message, said?.error, said?.message, said?.Message].find(
+  const told = [said?.error?.message, said?.error, said?.message, said?.Message, said?.detail].find(
     (each) => typeof each === "string" && each !== "",
   );
   const message = (told as string | undefined) ?? rejection(status, headers, text);
