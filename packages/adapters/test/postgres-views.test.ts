@@ -497,8 +497,14 @@ describe("schema agent (agent tables)", () => {
   });
 
   test("pattern 5: errors are read newest first", async () => {
-    const script = await scripted();
-    const runId = await everyAction(script);
+    const runs: string[] = [];
+    // The times are in the future, so that errors of other tests are older.
+    for (const happenedAt of ["2099-02-01T10:00:00.000Z", "2099-03-01T10:00:00.000Z", "2099-01-01T10:00:00.000Z"]) {
+      const script = createScript({ store, ids, happenedAt });
+      await script.create();
+      runs.push(await everyAction(script));
+    }
+    const [february, march, january] = runs;
     const errors = await rows(
       `SELECT agent_uuid, run_id, timestamp, action_data
        FROM agent.agent_runs
@@ -506,8 +512,10 @@ describe("schema agent (agent tables)", () => {
        ORDER BY timestamp DESC
        LIMIT 50`,
     );
-    expect(errors.slice(0, 4).map(({ run_id }) => run_id)).toEqual([runId, runId, runId, runId]);
-    expect(errors[0]?.["action_data"]).toEqual({
+    expect(errors.slice(0, 12).map(({ run_id }) => run_id)).toEqual(
+      [march, february, january].flatMap((runId) => [runId, runId, runId, runId]),
+    );
+    expect(errors.slice(0, 4).map(({ action_data }) => action_data)).toContainEqual({
       error: { code: "overloaded_error", message: "Overloaded \uFFFD", status: 529 },
     });
   });

@@ -228,15 +228,30 @@ test("pattern 4: the average tokens per run are computed", () => {
   expect(rows).toEqual([{ agent_uuid: script.sessionId, avg_tokens: (6400 + 6400) / 3 }]);
 });
 
-test("pattern 5: errors are read newest first", () => {
-  const rows = db
+test("pattern 5: errors are read newest first", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "skein-views-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "skein.db");
+  const store = await createSqliteStore({ file });
+  const ids = createIds();
+  for (const month of ["02", "03", "01"]) {
+    const failed = createScript({ store, ids, happenedAt: `2026-${month}-01T10:00:00.000Z` });
+    await failed.create();
+    const error = { code: "api_error", message: `it broke in month ${month}` };
+    const fact = { event_type: "step.error" as const, data: { run_id: ids(), step: 1, error, duration_ms: 4 } };
+    await failed.append([fact], { lease: await failed.claim() });
+  }
+  await store.close();
+  const own = new DatabaseSync(file, { readOnly: true });
+  const rows = own
     .prepare(
       "SELECT agent_uuid, run_id, timestamp, action_data FROM agent_runs WHERE action_type = 'error' ORDER BY timestamp DESC LIMIT 50",
     )
     .all();
-  expect(rows.map(({ action_data }) => json(action_data))).toEqual([
-    { error: { code: "api_error", message: "it broke" } },
-  ]);
+  own.close();
+  expect(rows.map(({ action_data }) => json(action_data))).toEqual(
+    ["03", "02", "01"].map((month) => ({ error: { code: "api_error", message: `it broke in month ${month}` } })),
+  );
 });
 
 test("the sqlite views show the tables of the platform API and of the Claude API", () => {

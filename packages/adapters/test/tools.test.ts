@@ -447,14 +447,22 @@ describe("TodoWrite", () => {
   });
 });
 
-test("AskUserQuestion has the shape of Claude Code's tool, and needs at least one question", () => {
+test("AskUserQuestion has the shape of Claude Code's tool: one to four questions with two to four options", () => {
   const ask = createAskUserQuestion();
   const options = [{ label: "Red", description: "Warm" }, { label: "Blue" }];
   const questions = [{ question: "Which colour?", header: "Colour", options, multiSelect: false }];
   expect(ask).toMatchObject({ name: "AskUserQuestion", executor: "question" });
   expect(ask.parse({ questions })).toEqual({ questions });
   expect(() => ask.parse({ question: "Which?" })).toThrow(/questions/);
-  expect(() => ask.parse({ questions: [] })).toThrow();
+  const many = (questionCount: number, optionCount: number) => {
+    const labels = Array.from({ length: optionCount }, (_, n) => ({ label: `Colour ${n}` }));
+    return {
+      questions: Array.from({ length: questionCount }, (_, n) => ({ question: `Which ${n}?`, options: labels })),
+    };
+  };
+  for (const asked of [many(1, 2), many(4, 4)]) expect(ask.parse(asked)).toEqual(asked);
+  for (const asked of [many(0, 2), many(5, 2)]) expect(() => ask.parse(asked)).toThrow(/questions/);
+  for (const asked of [many(1, 1), many(1, 5)]) expect(() => ask.parse(asked)).toThrow(/options/);
 });
 
 /** Returns a random number of seconds, so that `sleeping` finds only the process of this test. */

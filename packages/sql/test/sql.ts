@@ -1,3 +1,4 @@
+import { DuckDBInstance, type Json } from "@duckdb/node-api";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -36,4 +37,16 @@ export async function ask(sql: Sql, statement: string): Promise<readonly Record<
   if (!result) return [];
   const { columns, rows } = result;
   return rows.map((row) => Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null])));
+}
+
+/** Returns the rows of the last statement in a DuckDB without Skein. */
+export async function rowsOf(database: string, statements: string): Promise<readonly Record<string, Json>[]> {
+  const instance = await DuckDBInstance.create(database, { threads: "2" });
+  const connection = await instance.connect();
+  try {
+    return (await connection.runAndReadAll(statements)).getRowObjectsJson();
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
 }

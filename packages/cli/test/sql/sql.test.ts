@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { agentData } from "../../../history/test/sources/agent-data.ts";
+import { rowsOf } from "../../../sql/test/sql.ts";
 import { failureText } from "../../src/commands/sql/write-answer.ts";
 import { type Ended, bin, dataFolder, environmentOf, lines, skein, start } from "../skein.ts";
 
@@ -229,10 +230,18 @@ describe("skein sql", () => {
     expect(await skein(folder, "sql", "export", join(folder, "out"))).toMatchObject({ code: 4 });
   });
 
-  test("without data of any coding agent, the tables can still be exported", { timeout: 120_000 }, async () => {
+  test("without data of any coding agent, the exported tables exist and are empty", { timeout: 120_000 }, async () => {
     const folder = dataFolder();
-    const { code, err } = await skein(folder, "sql", "export", join(folder, "out.duckdb"));
+    const file = join(folder, "out.duckdb");
+    const { code, err } = await skein(folder, "sql", "export", file);
     expect(code, err).toBe(0);
+    const tables = JSON.parse((await skein(folder, "sql", "--schema", "--json")).out) as { readonly name: string }[];
+    const names = tables.map(({ name }) => (name.includes(".") ? name : `main.${name}`)).toSorted();
+    expect(
+      await rowsOf(file, "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables ORDER BY 1"),
+    ).toEqual(names.map((name) => ({ name })));
+    const counts = names.map((name) => `SELECT '${name}' AS name FROM ${name} HAVING count(*) > 0`);
+    expect(await rowsOf(file, counts.join(" UNION ALL "))).toEqual([]);
   });
 });
 
@@ -407,11 +416,11 @@ test("rows are streamed, and a closed output ends the query", { timeout: 120_000
   expect(await ended).toMatchObject({ code: 0 });
 });
 
-test("init prints SQL that defines the views, and the data directory in CLAUDE_CONFIG_DIR", async () => {
+test("init prints SQL that a DuckDB without Skein can run, with the data directory in CLAUDE_CONFIG_DIR", async () => {
   const { code, out } = await skein(home("x"), "sql", "init");
   expect(code).toBe(0);
   expect(out).toContain("What differs here");
-  expect(out).toContain("CREATE OR REPLACE VIEW main.claude_conversations");
+  expect(await rowsOf(":memory:", `${out}; ${PROMPTS}`)).toEqual([{ content: "x", n: "1" }]);
   const elsewhere = dataFolder();
   const { child, ended } = start(dataFolder(), ["sql", "init"], { CLAUDE_CONFIG_DIR: elsewhere });
   child.stdin?.end();
