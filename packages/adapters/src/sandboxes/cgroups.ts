@@ -5,8 +5,8 @@ import { taskLimit } from "./guard.ts";
 
 /**
  * Limits sandboxes with control groups. The kernel counts memory and processes of a group, enforces limits, and shares
- * CPU time between groups. The user of this server must own a folder of the group tree, as root does, or a service with
- * `Delegate=yes`. Reasons: decision 179.
+ * CPU time between groups. This works only if the user of this server owns a folder of the group tree, as root or a
+ * service with `Delegate=yes` does. Reasons: docs/decisions/179-cgroups.md.
  */
 export interface Cgroups {
   readonly version: 1 | 2;
@@ -123,8 +123,8 @@ function delegated(group: string): Parents {
 }
 
 /**
- * Returns the folders of the controllers for this process. `mountinfo` and `memberships` are the contents of its files
- * in `/proc`.
+ * Returns the folders of the controllers for this process. `mountinfo` and `memberships` are the contents of the
+ * process's files `mountinfo` and `cgroup` in `/proc`.
  */
 export function findParents(
   mountinfo: string,

@@ -4,12 +4,13 @@ import type { SandboxLimits, SandboxPlace } from "@skein/core";
  * Returns the command of a guard, a small shell that starts a program. The guard is the first process of the namespace.
  *
  * The server writes messages to descriptor 3. A message is the number of seconds until the next message is due, or the
- * name of a signal for the program. If this time is over, or if the server has ended (the pipe closes), the guard kills
- * the whole group. When the program ends, the guard ends with the same exit code, and the kernel ends all other
- * processes of the namespace.
+ * name of a signal for the program. If the next message does not arrive in time, or if the server has ended (the pipe
+ * closes), the guard kills its whole process group. When the program ends, the guard ends with the same exit code, and
+ * the kernel ends all other processes of the namespace.
  *
  * The shell must not run files from the program's environment: `-p` ignores `BASH_ENV`, and `--norc` ignores `.bashrc`.
- * Without `--norc`, bash would read `.bashrc` because its standard input is a socket. Reasons: decision 080.
+ * Without `--norc`, bash would read `.bashrc` because its standard input is a socket. Reasons:
+ * docs/decisions/080-guard-of-claude-code.md.
  */
 export function guardOf(
   bash: string,

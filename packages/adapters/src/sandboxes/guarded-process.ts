@@ -70,7 +70,7 @@ export function startGuarded({
       limit ??= cgroup?.exceeded();
       // In a namespace, the kernel has ended all other processes. In a process group, other processes may still run.
       killAll(child, words);
-      // The group is removed later, so that the end of the program is reported without delay.
+      // The control group is removed later, so that the end of the program is reported without delay.
       if (cgroup) setImmediate(() => cgroup.remove());
       resolve({ code, signal, ...(limit !== undefined && { limit }) });
     });

@@ -8,7 +8,7 @@ import { isPublicAddress } from "../tools/public-address.ts";
 /** A proxy for child processes. It listens on loopback or on a socket, and rejects requests without its password. */
 export interface GuardedProxy {
   /**
-   * The address for HTTP_PROXY and HTTPS_PROXY: `http://user:password@127.0.0.1:port`. With a socket, this is the port
+   * The address for HTTP_PROXY and HTTPS_PROXY: `http://user:password@127.0.0.1:port`. With a socket, the port is that
    * of the forwarder in the sandbox.
    */
   readonly url: string;
@@ -27,7 +27,7 @@ export interface ProxyOptions extends Pick<GuardedRequestOptions, "allowsAddress
  */
 export const FORWARDER_PORT = 3128;
 
-/** Headers that only concern the connection. They are not forwarded. */
+/** Headers about the connection itself. They are not forwarded. */
 const OF_THE_CONNECTION = new Set([
   "connection",
   "keep-alive",
@@ -40,8 +40,9 @@ const OF_THE_CONNECTION = new Set([
 ]);
 
 /**
- * Creates a proxy that resolves a name, checks the address, and connects to the checked address. Claude Code calls MCP
- * servers directly. Without the proxy, a name could resolve to another address after the check.
+ * Creates a proxy that resolves a name, checks the address, and connects to the checked address. Without the proxy,
+ * Claude Code would resolve the names of MCP servers itself, and a name could resolve to another address after the
+ * check.
  */
 export async function createGuardedProxy(places: ProxyOptions): Promise<GuardedProxy> {
   const { allowsAddress = isPublicAddress } = places;

@@ -11,6 +11,6 @@ export async function removeFolder(path: string, tries = 3): Promise<void> {
   const child = spawn("rm", ["-rf", "--", path], { stdio: "ignore" });
   // Windows has no `rm`.
   await once(child, "exit").catch(() => rmSync(path, { recursive: true, force: true, maxRetries: 3 }));
-  // While it ends, the program may have made another file.
+  // The sandboxed program may have made another file before it ended.
   return removeFolder(path, tries - 1);
 }

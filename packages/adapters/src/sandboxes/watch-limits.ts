@@ -8,7 +8,7 @@ import { deletedBytes, folderBytesAbove } from "./folder-size.ts";
  * Rlimits are not enough, because they apply to each process separately. Control groups need rights that an ordinary
  * user does not have.
  *
- * Without a control group, a program can exceed a limit between two checks.
+ * Without a control group, a program can exceed a limit between two checks. The returned function stops the checks.
  */
 export function watchLimits(
   pid: number,
@@ -35,7 +35,7 @@ export function watchLimits(
 /** A folder with a size limit. */
 export interface WatchedFolder {
   readonly path: string;
-  /** True for a folder of the operator. Such a folder may already be large. */
+  /** True for a folder that the request named. Such a folder may already be large. */
   readonly isNamed: boolean;
 }
 
@@ -77,8 +77,8 @@ interface Watching {
 const LOOKING_SHARE = 0.05;
 
 /**
- * Checks the size of folders. If the operator's folders are larger than the limit at the start, they may grow by the
- * limit.
+ * Checks the total size of folders. If the folders that the request named are larger than the limit at the start, the
+ * total may be the limit plus this size.
  */
 async function watchFolders(
   pid: number,

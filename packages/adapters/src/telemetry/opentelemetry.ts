@@ -34,8 +34,8 @@ const VALUES_MS = 10_000;
 const CLOSE_MS = 3000;
 
 /**
- * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is registered globally, so an SDK
- * of the program is not affected. Reasons: decision 168.
+ * Telemetry through the OpenTelemetry SDK, which collects, retries and sends. Nothing is registered globally, so an
+ * OpenTelemetry SDK that the surrounding program uses is not affected. Reasons: docs/decisions/168-opentelemetry.md.
  */
 export function createOpenTelemetry({
   endpoint,

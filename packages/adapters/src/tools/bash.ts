@@ -50,7 +50,7 @@ async function canIsolate(): Promise<boolean> {
 /**
  * Runs shell commands in a folder.
  *
- * Without a sandbox a command only starts in the folder. The operating system decides which files it may change. In a
+ * Without a sandbox, a command starts in the folder, but can change every file that this process can change. In a
  * sandbox the command sees the folder, a read-only system, a private `/tmp`, and no network except the allowed hosts.
  */
 export function createBash(placeOf: PlaceOf, options: BashOptions = {}): Tool {

@@ -9,8 +9,8 @@ export type PlaceOf = (context: Pick<ToolContext, "workplace">) => Promise<Workp
 export type FolderOf = (context: Pick<ToolContext, "workplace" | "signal">) => Promise<ConfinedFolder>;
 
 /**
- * Returns a function that finds the workplace of a call. On a server, it is the workplace of the session. A configured
- * `folder` replaces the folder of the session.
+ * Returns a function that finds the workplace of a call: its folder and its sandbox. On a server, it is the workplace
+ * of the session. A configured `folder` replaces the folder of the session.
  */
 export function placesOf({
   folder,

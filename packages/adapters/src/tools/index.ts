@@ -30,7 +30,7 @@ export interface StandardToolsOptions {
 
 /**
  * The tools that most agents need: Bash, Read, Write, Edit, Glob, Grep, WebFetch and TodoWrite, for a fixed folder or
- * for the folder of each session. Reasons: decision 042.
+ * for the folder of each session. Reasons: docs/decisions/042-standard-tools.md.
  */
 export function createStandardTools({ folder, bash, web, sandbox }: StandardToolsOptions): readonly Tool[] {
   const placeOf = placesOf({ folder, mode: sandbox ?? "off" });

@@ -6,7 +6,10 @@ import { textOfHtml } from "./text-of-html.ts";
 const REDIRECTS = 5;
 const LENGTH = 50_000;
 
-/** Creates a tool that fetches pages of the public internet. It cannot reach this machine or its private networks. */
+/**
+ * Creates a tool that fetches pages of the public internet. By default, it cannot reach this machine or its private
+ * networks.
+ */
 export function createWebFetch(options: GuardedRequestOptions = {}): Tool {
   return defineTool({
     name: "WebFetch",

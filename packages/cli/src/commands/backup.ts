@@ -46,7 +46,7 @@ export const restore = defineCommand({
     const url = storeUrlFor(call);
     refuseMemory(url);
     let so: Moved | undefined;
-    const done = screen.progress(() => (so ? `Brought ${so.sessions} sessions` : "Restoring the backup"));
+    const done = screen.progress(() => (so ? `Restored ${so.sessions} sessions` : "Restoring the backup"));
     const brought: BackedUp = await restoreStore(words[0] ?? "", url, (now) => (so = now)).finally(done);
     if (values.json) screen.json(brought);
     else screen.out(`The store has ${counted(brought.sessions, "session")}.\n`);

@@ -22,7 +22,7 @@ import { EXIT } from "../terminal/exit-codes.ts";
 import { onStop } from "../terminal/interrupts.ts";
 import { ROOT_OPTION, SOURCE_OPTION } from "../terminal/shared-options.ts";
 
-/** The time before the index is built, if no tool is called, in milliseconds. */
+/** The time in milliseconds after which the index is built if no tool call was answered. */
 const QUIET_MS = 10_000;
 
 /** `skein mcp`: lets Claude Code, or any MCP client, look into past sessions over standard input and output. */
@@ -69,8 +69,8 @@ export const mcp = defineCommand({
     };
     const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>();
     const handle = serveStdio(() => createHistoryServer({ version: version(), config: library, sql, onAnswer }));
-    // The index is built in the background after the first answer, because building takes seconds. Without the index,
-    // answers are the same but slower.
+    // The index is built in the background, because building takes seconds: after the first answer to a tool call, or
+    // after `QUIET_MS` if there was none. Without the index, answers are the same but slower.
     const stop = new AbortController();
     const indexed = Promise.race([answered, delay(QUIET_MS, undefined, { ref: false, signal: stop.signal })])
       .then(async () => buildIndex({ ...(await library()), signal: stop.signal }))

@@ -45,7 +45,7 @@ export const move = defineCommand({
   },
 });
 
-/** Writes a sentence about these sessions, with their ids. */
+/** Returns a sentence about these sessions, with their ids. */
 function named(ids: readonly string[], what: string): string {
   if (ids.length === 0) return "";
   const shown = ids.slice(0, NAMED).join("\n  ");

@@ -4,7 +4,10 @@ import type { Config } from "skein/config";
 import { type ServeSettings, checkModelKey, checkModelSettings, loadCode, openCatalog, tryModel } from "skein/serve";
 import type { ModelPlace } from "./model-place.ts";
 
-/** Creates the models of a store on this machine. A model may have any address, because the user can write to the store. */
+/**
+ * Creates the functions for the models of a store on this machine. A model may have any address, because the user can
+ * write to the store.
+ */
 export function createStoreModels(
   opened: Store,
   { settings, config }: { readonly settings: ServeSettings; readonly config: Config },

@@ -10,8 +10,8 @@ export interface ConnectedServer {
 }
 
 /**
- * Creates a client of a server. The API key is in SKEIN_API_KEY. Without that variable, a server on this machine gets
- * the key in the data folder.
+ * Creates a client of a server. The API key comes from SKEIN_API_KEY. Without this variable, the client uses the key in
+ * the data folder if the server is on this machine, and no key otherwise.
  */
 export function connectServer(address: string, { apiKey, dataDir }: Config): ConnectedServer {
   const url = addressOf(address);

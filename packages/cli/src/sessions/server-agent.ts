@@ -30,7 +30,7 @@ interface Watched {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Creates an agent of a server, for commands that run prompts. */
+/** Creates an `Answerer` that runs prompts with an agent of a server. */
 export function createServerAgent({ client, reach, agentName, model }: ServerAgentOptions): Answerer {
   const sessions = createServerSessions(client);
 
@@ -165,7 +165,7 @@ async function newSession(client: Client, name: string | undefined, model: strin
   return (await client.createSession({ body: { agent_id, model_id } })).id;
 }
 
-/** The name of the plain agent that the command makes on a server. */
+/** The name of the plain agent (an agent with default settings), which a command may create on a server. */
 const PLAIN = "skein";
 
 /**

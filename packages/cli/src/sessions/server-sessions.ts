@@ -6,7 +6,7 @@ import type { OpenedSessions, SeenSession } from "./session-calls.ts";
 /** How many events are requested at once. */
 const EVENTS = 1000;
 
-/** Creates the sessions of a server. Computes data from the log if the API does not return it. */
+/** Creates the functions for sessions of a server. They compute data from the log if the API does not return it. */
 export function createServerSessions(client: Client): OpenedSessions {
   const states = new Map<string, SessionState>();
   const params = (session_id: string) => ({ params: { session_id } });

@@ -58,7 +58,7 @@ _skein_path() {
 `;
 }
 
-/** Marks options whose values are no fixed list. For these options, the shell completes file names. */
+/** Marks options that have no fixed list of values. For these options, the shell completes file names. */
 const FILES = "=";
 
 function bash(nodes: readonly Node[]): string {

@@ -3,8 +3,9 @@ import { readFile, readdir } from "node:fs/promises";
 const PAGE_BYTES = 4096;
 
 /**
- * Returns the memory of these processes and their descendants, in bytes. Counts shared pages once, because two thirds
- * of a Claude Code process are its program. Returns undefined if the system does not report memory.
+ * Returns the memory of these processes and their descendants, in bytes. A memory page that several of these processes
+ * share is counted once, because two thirds of the memory of a Claude Code process are its program. Returns undefined
+ * if the system reports no memory for them.
  */
 export async function memoryOf(pids: readonly number[]): Promise<number | undefined> {
   const sizes = await Promise.all(pids.map(sizeOfTree));
@@ -22,7 +23,7 @@ async function sizeOfTree(pid: number): Promise<number | undefined> {
 async function sizeOf(pid: number): Promise<number | undefined> {
   const [, share] = /^Pss:\s+(\d+) kB/m.exec(await textOf(`/proc/${pid}/smaps_rollup`)) ?? [];
   if (share !== undefined) return Number(share) * 1024;
-  // For a process of another user, only the resident size can be read.
+  // For a process of another user, only the resident size can be read. It includes shared pages in full.
   const [, resident] = (await textOf(`/proc/${pid}/statm`)).split(" ");
   return resident === undefined ? undefined : Number(resident) * PAGE_BYTES;
 }
@@ -33,7 +34,10 @@ async function childrenOf(pid: number): Promise<readonly number[]> {
   return lists.flatMap((list) => list.split(" ").filter(Boolean).map(Number));
 }
 
-/** Reads a file. Returns an empty text if the process has ended. */
+/**
+ * Reads a file of a process. Returns an empty text if the file cannot be read, for example because the process has
+ * ended.
+ */
 async function textOf(path: string): Promise<string> {
   return readFile(path, "utf8").catch(() => "");
 }

@@ -2,8 +2,8 @@ import { urlsIn } from "../../sandboxes/model-broker/provider-refusal.ts";
 import { type Transcript, blocksIn } from "./transcript.ts";
 
 /**
- * Remembers the addresses of images and documents in the prompts of a session. The model's provider may fetch these
- * addresses.
+ * Remembers the addresses of images and documents in the prompts of a session. The model's provider is allowed to fetch
+ * only these addresses.
  */
 export interface PromptUrls {
   note(content: unknown): void;
@@ -20,7 +20,8 @@ export function createPromptUrls(): PromptUrls {
     note,
     noteTranscript(transcript) {
       for (const entry of transcript.get("") ?? [])
-        // A tool result is also in a message of the user. It is left out, because a model can control its content.
+        // Messages of the user also contain tool results. These are left out, because a model can control their
+        // content.
         if (entry.type === "user") note(blocksIn(entry).filter(({ type }) => type !== "tool_result"));
     },
     allowsUrl: (url) => known.has(url),

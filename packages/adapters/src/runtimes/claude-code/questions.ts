@@ -20,7 +20,7 @@ export interface QuestionsDeps {
   readonly parkAfterMs: number;
 }
 
-/** Asks people for Claude Code: whether a call may run, and the questions of AskUserQuestion. */
+/** Asks people whether a tool call of Claude Code may run, and asks them the questions of the tool AskUserQuestion. */
 export interface Questions {
   readonly canUseTool: CanUseTool;
   /** True while a question waits for a person or a client. */
@@ -53,7 +53,10 @@ const NEVER = new Promise<never>(() => {});
 
 export function createQuestions({ log, answers, begins, park, failed, parkAfterMs }: QuestionsDeps): Questions {
   const open = new Map<string, () => void>();
-  /** The decisions by call. A resumed child asks twice about the call that it resumes, and gets the same decision. */
+  /**
+   * The decision for each call. A resumed Claude Code process asks twice about the call that it resumes, and gets the
+   * same decision both times.
+   */
   const decided = new Map<string, Promise<PermissionResult>>();
   const ofSubagents = new Set<string>();
   let closed = false;
@@ -108,8 +111,8 @@ export function createQuestions({ log, answers, begins, park, failed, parkAfterM
       const inMain = agentID === undefined;
       if (!inMain) ofSubagents.add(toolUseID);
       const timer = setInterval(() => {
-        // A process with other work is kept. If a subagent asks, the process is also kept, because its question could
-        // not be resumed.
+        // A process with other work is kept. If a subagent asks, the process is also kept, because a new process could
+        // not resume the subagent's question.
         if (open.has(toolUseID) && [...open.keys()].every((id) => !ofSubagents.has(id)) && !isAtWork()) park();
       }, parkAfterMs).unref();
       const asking = (inMain ? begins(toolUseID) : Promise.resolve(true))

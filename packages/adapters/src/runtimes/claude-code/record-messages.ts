@@ -31,7 +31,7 @@ export interface RecordOptions {
   readonly unpaid?: () => string | undefined;
 }
 
-/** Records a message of Claude Code. */
+/** Records a message of Claude Code as facts in the session's log. */
 export function recordMessage(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state } = batch;
   const { run } = state;
@@ -59,13 +59,16 @@ export function recordMessage(message: ClaudeMessage, batch: Batch, options: Rec
   }
 }
 
-/** Records that a prompt was read during the current run. */
+/** Records that Claude Code read a queued prompt during the current run. */
 export function recordSteered(messageId: string, batch: Batch): void {
   const isQueued = batch.state.queue.some(({ message_id }) => message_id === messageId);
   if (batch.state.run && isQueued) batch.add(messageEntered(batch.state, messageId));
 }
 
-/** Records the cost of an answer that is not in the transcript. */
+/**
+ * Records an answer that is not in the transcript. Records only the cost of a complete answer, and also the text of an
+ * interrupted answer.
+ */
 export function recordLost(message: ClaudeMessage, batch: Batch, options: RecordOptions): void {
   const { state, add } = batch;
   if (message.kind === "broken") return recordBroken(message, batch, options);
@@ -77,7 +80,7 @@ export function recordLost(message: ClaudeMessage, batch: Batch, options: Record
 
 /**
  * Records an answer whose stream was interrupted. Its text stays visible to people, unless the model is called again.
- * Reasons: decision 100.
+ * Reasons: docs/decisions/100-exact-money.md.
  */
 function recordBroken(
   { apiMessageId, model, usage, estimated, content }: Extract<ClaudeMessage, { kind: "broken" }>,
@@ -108,7 +111,7 @@ function recordBroken(
 }
 
 function recordReply(reply: Extract<ClaudeMessage, { kind: "reply" }> & CallTerms, run: RunState, batch: Batch): void {
-  // Open calls of the previous answer get no result any more.
+  // Tool calls of the previous answer that still have no result will not get one.
   closeCalls(batch, () => LOST_RESULT);
   const { sessionId, transcript, contextTokens } = batch.state;
   const place = nextStep(run);

@@ -39,8 +39,9 @@ export interface RecorderDeps {
 }
 
 /**
- * Records messages and transcript entries of a child, in one append if they arrive together. A message becomes an
- * event of the log only after its entries are stored, so that a resumed child knows everything in the log.
+ * Records messages and transcript entries of a child (a process of Claude Code), in one append if they arrive together.
+ * A message becomes an event of the log only after its entries are stored, so that a resumed child knows everything in
+ * the log.
  */
 export interface Recorder {
   hear(message: SDKMessage): Promise<void>;
@@ -102,7 +103,10 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     for (const message of ready) deps.written(message);
   }
 
-  /** Records prompts in the transcript that Claude Code did not report. */
+  /**
+   * Records queued prompts as read if Claude Code's transcript has them. Claude Code does not report every prompt that
+   * it reads.
+   */
   function recordTakenIn(batch: Batch): void {
     for (const { message_id } of batch.state.queue) if (stored.has(message_id)) recordSteered(message_id, batch);
   }
@@ -149,7 +153,7 @@ export function createRecorder(deps: RecorderDeps): Recorder {
       const awaits = await deps.store.awaits(child.sessionId);
       unrecorded.addMessages(reader.breakOff());
       const { transcript, ready } = takeReady();
-      // A resumed child will not know this answer, so only its cost is recorded.
+      // These answers are not in the transcript, so a resumed child will not know them. See `recordLost`.
       const lost = unrecorded.takeLost();
       await log.write((batch) => {
         if (!records(batch.state)) return;
@@ -228,7 +232,10 @@ function backups(entries: readonly Entry[], { stored, configDir, sessionId }: Ch
   });
 }
 
-/** Returns the prompt that Claude Code begins to process. The SDK's types do not have this message. */
+/**
+ * If the message reports that Claude Code begins to process a prompt of the current turn, returns this prompt. The
+ * SDK's types do not have this kind of message.
+ */
 function steeredIn(message: SDKMessage, { queue }: SessionState): readonly PendingMessage[] | undefined {
   const { type, state, command_uuid } = message as { type: string; state?: unknown; command_uuid?: unknown };
   if (type !== "command_lifecycle" || state !== "started" || typeof command_uuid !== "string") return undefined;

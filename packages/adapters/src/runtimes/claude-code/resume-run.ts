@@ -36,7 +36,10 @@ const FIRST_WORD = {
 const NOT_RUN =
   "This call was not run: the session was paused while another call waited for its answer. Ask for it again if it is still needed.";
 
-/** Continues an open run that has no child, because its server died or the run waited for an answer. */
+/**
+ * Continues a run that has not ended and has no child (process of Claude Code), because its server died or the run
+ * waited for a person's answer.
+ */
 export async function resumeRun(drive: Drive): Promise<TurnEnd> {
   const { log, deps, lease } = drive;
   const transcript = await readTranscript(deps.store, lease.sessionId);
@@ -71,7 +74,7 @@ export async function resumeRun(drive: Drive): Promise<TurnEnd> {
 const isWaiting = ({ phase }: CallState): boolean => phase === "waiting";
 const isUnanswered = (call: CallState): boolean => isWaiting(call) && call.answer === null;
 
-/** Lets the session wait without a child. The next answer wakes it. */
+/** Lets the session wait without a child. The next answer of a person wakes the session. */
 async function putAside({ log }: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run?.cancelRequested || !state.run?.calls.some(isUnanswered) ? undefined : { dueAt: null },
@@ -128,8 +131,8 @@ function resume({ state, add }: Batch, fence: number): Resumed | undefined {
 }
 
 /**
- * Closes the calls of a turn that was interrupted. An open call gets its result from the transcript. Without such a
- * result, the result is unknown.
+ * Closes the open tool calls of a run that was interrupted. A call gets its result from the transcript, or else an
+ * error that its result was lost. Also ends the run if it must end now or already has its final answer.
  */
 function closeRun(
   transcript: Transcript,

@@ -28,11 +28,13 @@ export interface WaysOutStart {
   readonly allowsTool?: (name: string) => boolean;
   /** The operator's MCP servers among the servers of the process. */
   readonly ownServers?: Readonly<Record<string, OwnServer>> | undefined;
-  /** Returns a sentence if the process may not call this model. `current` is the model that was set last. */
+  /**
+   * Returns the reason as a sentence if the process may not call this model. `current` is the model that was set last.
+   */
   readonly modelRefusal?: (model: string, current: string | undefined) => string | undefined;
 }
 
-/** Functions of the current session. */
+/** Functions that use the data of the session for which the process works now. */
 interface Current {
   readonly model: () => string | undefined;
   readonly budget: () => BudgetMeter | undefined;
@@ -93,8 +95,8 @@ export async function openWays(start: WaysOutStart, current: Current): Promise<W
 function wayToModel(token: string, socket: string): Record<string, string> {
   return {
     ANTHROPIC_UNIX_SOCKET: socket,
-    // This is not the real address, because Claude Code would first resolve its name. Without a network, that takes 18
-    // s.
+    // This is not the real address, because Claude Code would first resolve its name. Without a network, resolving a
+    // name takes 18 s.
     ANTHROPIC_BASE_URL: "http://broker",
     ANTHROPIC_API_KEY: token,
   };

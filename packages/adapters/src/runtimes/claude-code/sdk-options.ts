@@ -1,6 +1,6 @@
 /**
- * This file needs the SDK. The types in `options.ts` are part of the library and must work without the SDK, because not
- * every user has it.
+ * This file needs the types of the Claude Agent SDK, so it is separate from `options.ts`: the types in `options.ts` are
+ * part of the library and must work without the SDK, because not every user has it.
  */
 import { type ClaudeOptions, JsonObject, KnownError } from "@skein/protocol";
 import { readFileSync } from "node:fs";
@@ -57,7 +57,10 @@ function systemPromptOf({
   return { type: "custom", prompt, snapshot: false };
 }
 
-/** Converts newer options to the SDK's names. Leaves out the budget, because Skein enforces it. */
+/**
+ * Converts run options that are not in the specification of the Claude API to the SDK's names. Leaves out the budget,
+ * because Skein enforces it.
+ */
 function newerOptions({ effort, thinking, betas, fallback_model, skills }: ResolvedOptions): Partial<Options> {
   return {
     ...(effort && { effort }),
@@ -81,8 +84,8 @@ function thinkingOf({
 }
 
 /**
- * Adds the output style to the settings. Reads a settings file here, because the SDK does not accept a file together
- * with a sandbox.
+ * Adds the output style to the settings. Reads a settings file here, because the SDK does not accept a settings file
+ * together with the option `sandbox`.
  */
 function settingsOf({ settings, output_style }: ResolvedOptions): Settings | undefined {
   const own = typeof settings === "string" ? readSettings(settings) : (settings ?? undefined);

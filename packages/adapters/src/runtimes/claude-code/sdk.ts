@@ -1,7 +1,10 @@
 import { KnownError } from "@skein/protocol";
 import type * as Sdk from "@anthropic-ai/claude-agent-sdk";
 
-/** The Claude Agent SDK. It is large and not open source, so only the first session with Claude Code loads it. */
+/**
+ * The Claude Agent SDK. It may be missing, because users install it themselves. Only the first session with Claude Code
+ * loads it, because it is large.
+ */
 export type ClaudeSdk = Pick<typeof Sdk, "query" | "startup">;
 
 export async function loadSdk(): Promise<ClaudeSdk> {

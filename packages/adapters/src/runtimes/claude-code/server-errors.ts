@@ -15,7 +15,7 @@ export function hasFailedServers(message: SDKMessage): message is Init {
   );
 }
 
-/** Adds the reasons of failed MCP servers to the message. The process reports the reasons. */
+/** Asks the process of Claude Code why MCP servers failed, and adds the reasons to the message. */
 export async function withServerErrors(message: Init, query: Pick<Query, "mcpServerStatus">): Promise<SDKMessage> {
   const asked = query.mcpServerStatus().catch(() => []);
   const known = (await Promise.race([asked, delay(ASKED_MS, undefined, { ref: false })])) ?? [];

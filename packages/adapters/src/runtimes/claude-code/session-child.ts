@@ -46,7 +46,7 @@ export interface DriveDeps extends DriverLogDeps {
   readonly firstWordMs: number;
   readonly executable: string | undefined;
   readonly configDirOf: (tenant: string, sessionId: string) => string;
-  /** Returns the sandbox of children, or undefined if they run without a sandbox. */
+  /** Returns the sandbox of children (processes of Claude Code), or undefined if they run without a sandbox. */
   readonly walls: (mode: SandboxMode) => Promise<ClaudeWalls | undefined>;
   readonly apiEnv: Readonly<Record<string, string>>;
   /** True if `apiEnv` leads to the built-in simulation. */
@@ -100,8 +100,8 @@ export interface SessionChild {
 }
 
 /**
- * Returns a child for a run. If nothing has changed, this is the idle child of the session. If not, a new child resumes
- * from the log.
+ * Returns a child for a run. This is the session's idle child if its options and its transcript are still current.
+ * Otherwise, it is a new child that resumes from the log.
  */
 export async function childFor(
   drive: Drive,
@@ -141,7 +141,7 @@ export async function childFor(
 /** Rejects an unknown output style, because Claude Code would silently use its default style. */
 async function checkOutputStyle(child: Child, style: string): Promise<void> {
   const up = await Promise.race([child.query.initializationResult(), child.ended]);
-  // A process that did not start reports its reason elsewhere.
+  // If the process did not start, the error is reported elsewhere.
   if (!("available_output_styles" in up) || up.available_output_styles.includes(style)) return;
   child.end();
   const names = up.available_output_styles.join(", ");
@@ -196,7 +196,8 @@ export async function startOf(
   const apiEnv = broker ? withoutCredentials(deps.apiEnv) : deps.apiEnv;
   const own = options.model ? await models.reach(options.model) : undefined;
   const onlyModel = own && options.model ? onlyModelEnvironment(options.model, own) : {};
-  // `key` has no options that can change while a process runs. It has `bypassPermissions`, which cannot be set later.
+  // `key` has no options that can change while a process runs. It contains whether the permission mode is
+  // `bypassPermissions`, because a running process cannot change to this mode.
   const {
     model: _model,
     permission_mode,
@@ -238,7 +239,7 @@ export async function startOf(
   };
 }
 
-/** Removes the credentials. A process that calls the model through the broker has no secret. */
+/** Removes the model's credentials. A process that calls the model through the broker does not need them. */
 function withoutCredentials(apiEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(apiEnv).filter(([name]) => !/KEY|TOKEN/.test(name)));
 }
@@ -310,7 +311,7 @@ export async function turn(
   return how;
 }
 
-/** Stores the transcript entries of a child outside of a turn. */
+/** Stores the transcript entries of a child outside of a turn, until the returned function is called. */
 export function recording({ log, deps }: Drive, { child, options }: SessionChild): () => void {
   const recorder = createRecorder({
     ...deps,

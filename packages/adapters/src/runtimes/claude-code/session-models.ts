@@ -7,8 +7,8 @@ import type { ResolvedOptions } from "./options.ts";
  */
 export interface OwnModels {
   /**
-   * Returns how to call a model, or undefined for a model at the server's address. Throws if Claude Code cannot use the
-   * model.
+   * Returns how to call a model, or undefined for a model at this server's default address. Throws if Claude Code
+   * cannot use the model.
    */
   readonly reach: (tenant: string, name: string) => Promise<BrokeredModel | undefined>;
   readonly broker: ModelBroker;
@@ -33,7 +33,7 @@ export interface SessionModels {
 
 export interface SessionModelsDeps {
   readonly ownModels?: OwnModels | undefined;
-  /** True if the server's address leads to the built-in simulation. */
+  /** True if the default address leads to the built-in simulation. */
   readonly simulated: boolean;
 }
 
@@ -64,8 +64,8 @@ export function namedModels({
 }
 
 /**
- * Returns variables that make Claude Code use one model for everything, such as titles, summaries and subagents.
- * Without them, Claude Code would call models at the server's address.
+ * Returns environment variables that make Claude Code use one model for everything, such as titles, summaries and
+ * subagents. Without them, Claude Code would also call models at the default address.
  */
 export function onlyModelEnvironment(
   name: string,

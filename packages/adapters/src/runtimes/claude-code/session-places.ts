@@ -5,13 +5,13 @@ import type { ResolvedOptions } from "./options.ts";
 import { isWithin } from "./policy/folders.ts";
 
 /**
- * Returns the paths of a session in its sandbox, besides its configuration. Read-only folders come last, because a
- * later mount covers an earlier mount.
+ * Returns the paths that a session can use in its sandbox, besides its configuration. Read-only folders come last,
+ * because a later mount covers an earlier mount.
  */
 export function placesOf(options: ResolvedOptions): readonly SandboxPlace[] {
   const { cwd, identities = {} } = options;
   // The sandbox adds the working folder. If the request named the folder, it is also listed here, so that its identity
-  // is checked.
+  // (device and inode) is checked.
   const named = foldersOf(options).filter((path) => path !== cwd || Object.hasOwn(identities, path));
   const commands = Object.values(options.ownServers ?? {}).flatMap(({ reads }) => reads);
   const plugins = (options.plugins ?? []).flatMap(({ enabled, path }) => (enabled && path ? [path] : []));

@@ -2,14 +2,15 @@ import type { SessionState } from "@skein/core";
 import { type Child, hasEffect } from "./claude-child.ts";
 import { userMessage } from "./inbox.ts";
 
-/** Passes prompts to a child during its turn. */
+/** Passes prompts to a child (a process of Claude Code) during its turn. */
 export interface Steering {
   /**
-   * Passes the prompts for this turn to the child. Claude Code reads them together with the next tool result. If no
-   * tool result follows, the prompts get a separate run. Reasons: decision 084.
+   * While a tool call that may have side effects is in progress, passes the prompts for this turn to the child. Claude
+   * Code reads them together with the next tool result. If no tool result follows, the prompts get a separate run.
+   * Reasons: docs/decisions/084-steering-claude-code.md.
    */
   handOver(state: SessionState): void;
-  /** Returns true if the child has not yet read a prompt of this turn. */
+  /** Returns true if the child has not yet read a prompt that `handOver` passed to it. */
   isUnread(state: SessionState): boolean;
 }
 

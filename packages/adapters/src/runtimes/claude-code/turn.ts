@@ -21,7 +21,10 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 import { createSteering } from "./steering.ts";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
-/** The end of a turn. After "ended", the run has ended too. In all other cases, the run is still open. */
+/**
+ * The end of a turn. After "ended", the run has ended too. In all other cases, this process stops working on a run that
+ * has not ended.
+ */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
 
 export interface TurnDeps {
@@ -29,7 +32,10 @@ export interface TurnDeps {
   readonly live: Live;
   readonly now: () => number;
   readonly ids: Ids;
-  /** If a question waits longer for its answer, the child ends. */
+  /**
+   * After a question has waited this long for a person's answer, an otherwise idle child (process of Claude Code) is
+   * ended.
+   */
   readonly parkAfterMs: number;
 }
 
@@ -41,7 +47,7 @@ export interface Turn {
   readonly log: DriverLog;
   readonly answers: Answers;
   readonly lease: Lease;
-  /** The duration of the first lease. The first append extends it. */
+  /** The duration of the lease when the session was claimed. The first append extends the lease. */
   readonly claimedMs: number;
   readonly clock: LeaseClock;
   readonly signal: AbortSignal;
@@ -64,7 +70,7 @@ export interface Turn {
 const INTERRUPT_MS = 5000;
 /** When this process stops, a turn may continue for this time. */
 const GRACE_MS = 5000;
-/** If the store does not answer for this part of a lease, the child is ended. */
+/** If the store does not answer for this fraction of a lease's duration, the child is ended. */
 const SILENCE = 0.7;
 
 /**
@@ -128,8 +134,8 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
   }
 
   /**
-   * Ends the child, so that the run continues in another process. Before that, records the usage of the unfinished
-   * answer, because only this process knows it.
+   * Ends the child, so that the run continues in another process. Then records the usage of the unfinished answer,
+   * because only this process knows it.
    */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
@@ -222,7 +228,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
         secrets: turn.secrets,
       },
       message(message) {
-        // While the process reports why a server failed, new messages wait in their order.
+        // While the child is asked why an MCP server failed, new messages wait in their order.
         if (hasFailedServers(message)) asking = withServerErrors(message, child.query).then(hear);
         else if (asking) asking = asking.then(() => hear(message));
         else hear(message);
@@ -230,7 +236,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
       async append(entries, subpath) {
         // The SDK sends its result only after these entries are acknowledged. The entries and the result belong in one
         // append, so the entries are acknowledged before they are stored. If the append is rejected, the child is
-        // ended. Nobody sees the entries before.
+        // ended. Nobody sees the entries before they are stored.
         recorder.append(entries, subpath).catch(abandon);
       },
       begins: recorder.begins,

@@ -1,7 +1,7 @@
 import { isToolUse, type Fact } from "@skein/protocol";
 import type { ClaudeMessage, PendingMessage } from "./sdk-messages.ts";
 
-/** Messages and transcript entries of a child that are not in the log yet. */
+/** Messages and transcript entries of a child (a process of Claude Code) that are not in the log yet. */
 export interface UnrecordedMessages {
   addMessages(messages: readonly PendingMessage[]): void;
   addTranscript(facts: readonly Fact[]): void;
@@ -11,10 +11,7 @@ export interface UnrecordedMessages {
    * True if the last message is a final answer and has all its entries. The end of the run then follows immediately.
    */
   readonly isLastAnswer: boolean;
-  /**
-   * Removes and returns the transcript. Also removes and returns messages, up to the first message with missing
-   * entries.
-   */
+  /** Removes and returns the transcript entries, and all messages before the first message with missing entries. */
   take(): { readonly transcript: readonly Fact[]; readonly ready: readonly ClaudeMessage[] };
   /** Removes and returns the remaining messages. A resumed child will not know them. */
   takeLost(): readonly ClaudeMessage[];

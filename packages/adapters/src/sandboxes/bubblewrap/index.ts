@@ -15,7 +15,8 @@ export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: 
  * Opens a sandbox of kernel namespaces: bubblewrap, with a filter of kernel calls. It needs neither root nor a
  * container engine.
  *
- * Tests the sandbox with a program that tries forbidden actions. Reasons: decision 170.
+ * Tests the sandbox with a program that tries forbidden actions. Reasons:
+ * docs/decisions/170-bubblewrap-for-sessions.md.
  */
 export async function openBubblewrap(find = findProgram, arch: string = process.arch): Promise<OpenedSandbox> {
   if (process.platform !== "linux") return { problem: "The sandbox needs bubblewrap, which runs on Linux only." };

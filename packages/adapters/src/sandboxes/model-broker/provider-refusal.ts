@@ -7,14 +7,15 @@ export interface ProviderRules {
 }
 
 /**
- * Matches the types of harmless tools. The provider does not run them, except its search in the tools of the request.
+ * Matches the types of harmless tools. The provider does not run these tools, except the tool search, which only
+ * searches the tools of the request.
  */
 const HARMLESS = /^(?:custom$|bash_|text_editor_|computer_|memory_|tool_search_tool_)/;
 
 /**
  * Returns why a request may not be forwarded, or undefined if it may. The provider can call MCP servers, fetch images
  * and documents, and run tools. Without this check, a program without a network could make connections through the
- * provider. Reasons: decision 170.
+ * provider. Reasons: docs/decisions/170-bubblewrap-for-sessions.md.
  */
 export function providerRefusal(
   { mcp_servers, tools, messages }: Readonly<Record<string, unknown>>,

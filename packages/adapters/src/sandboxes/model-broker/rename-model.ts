@@ -1,7 +1,10 @@
 import { Transform } from "node:stream";
 import { parsedOrUndefined } from "@skein/core";
 
-/** The largest part of an answer in memory until the model's name is found, in bytes. */
+/**
+ * The largest part of an answer that is kept in memory until the model's name is found, in bytes. If this part is
+ * longer, the answer passes unchanged.
+ */
 const MOST_HELD = 32 * 1024 * 1024;
 
 /**

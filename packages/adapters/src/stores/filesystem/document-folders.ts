@@ -20,10 +20,13 @@ export interface DocumentFoldersDeps {
  */
 export interface DocumentFolders {
   changed(head: Head, events: readonly Event[]): void;
-  /** Whether documents of the session still have to be written. Until then, the log of the session stays in memory. */
+  /**
+   * Whether documents of the session still have to be written. Until they are written, the log of the session stays in
+   * memory.
+   */
   waiting(head: Head): boolean;
   remove(sessionId: string): Promise<void>;
-  /** Compares the documents with the logs, and queues missing or old documents for writing. */
+  /** Queues missing and old documents for writing. Removes documents of sessions that do not exist. */
   check(): void;
   /** Writes all waiting documents. */
   settle(): Promise<void>;

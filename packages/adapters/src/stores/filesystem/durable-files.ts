@@ -24,7 +24,7 @@ import { KnownError } from "@skein/protocol";
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
-// Without `O_NOFOLLOW`, Windows does not recognise a link in the folder.
+// Windows has no `O_NOFOLLOW`, so a link in the folder is followed there.
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const fdatasynced = promisify(fdatasync);
 const fsynced = promisify(fsync);
@@ -66,7 +66,7 @@ export function storeError(error: unknown, path: string): unknown {
   }
 }
 
-/** Runs file work, and turns its failures into known errors. */
+/** Runs `work`, and converts failures of the disk as `storeError` does. */
 export async function withKnownErrors<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -112,7 +112,10 @@ interface Growth {
   readonly size: number;
 }
 
-/** Appends to files. After a crash, an append is either complete or missing. */
+/**
+ * Appends to files, and syncs each append. Removes the bytes of a failed append, at the latest before the next append.
+ * A crash can leave a part of an append, which the reader of the file must recognise.
+ */
 export interface Appender {
   grow(growth: Growth): Promise<void>;
 }
@@ -239,7 +242,7 @@ export async function replaceFile(path: string, text: string | Buffer, durable: 
   }
 }
 
-/** Appends to a file that need not survive a power failure. */
+/** Appends to a file without a sync, so a power failure can lose the text. */
 export async function addToFile(path: string, text: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_FOLLOW, FILE_MODE);
   try {

@@ -7,8 +7,8 @@ import { linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import type { KeptKey } from "./session-log.ts";
 
 /**
- * The entry of a session in `heads.jsonl`. With the entry, the log need not be read at open. An entry is ignored if the
- * size or the time of the log has changed.
+ * The entry of a session in `heads.jsonl`. With the entry, the log need not be read when the store is opened. An entry
+ * is ignored if the size or the modification time of the log file has changed.
  */
 export interface IndexEntry {
   readonly id: string;

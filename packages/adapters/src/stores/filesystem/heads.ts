@@ -16,7 +16,7 @@ export interface Documented {
    */
   readonly conversations: number | null;
   readonly runs: number | null;
-  /** `DOCUMENTS_VERSION` when the documents were written. */
+  /** The value of `DOCUMENTS_VERSION` when the documents were written. */
   readonly version: number;
 }
 

@@ -4,8 +4,8 @@ import type { Snapshot } from "@skein/core";
 import { makeFolder, readBytes, replaceFile, withKnownErrors } from "./durable-files.ts";
 
 /**
- * Stores the folded states of sessions in files. A lost or damaged snapshot only costs time, so snapshots are not
- * synced.
+ * Stores the folded states of sessions in files. If a snapshot is lost or damaged, the state is computed from the log
+ * again, so snapshots are not synced.
  */
 export interface Snapshots {
   read(sessionId: string): Promise<Snapshot | undefined>;

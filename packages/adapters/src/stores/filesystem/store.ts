@@ -53,7 +53,7 @@ const DOCUMENTS_AT_CLOSE = 5000;
  * | `records/records.jsonl` | stored data that is not a session, written in the same way |
  * | `agent_config/`, `conversation_history/`, `agent_runs/` | the agent tables as documents, derived from the logs and written after them |
  * | `heads.jsonl`, `snapshots/` | derived, to save time; may be deleted |
- * | `lock/`, `version` | which process uses the folder, and the version that wrote it |
+ * | `lock/`, `version` | which process uses the folder, and the version of the folder's format |
  *
  * A last line without its newline, or with zero bytes, was never acknowledged and is cut off at open. If any other line
  * does not match its checksum, only its session is `store_corrupt`. A folder that is not empty and has no `version` is

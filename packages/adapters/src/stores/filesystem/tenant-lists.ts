@@ -17,8 +17,8 @@ import type { Head, Heads } from "./heads.ts";
 type Lists = Pick<Store, "list" | "count" | "openAwaits" | "changed" | "summaries" | "search">;
 
 /**
- * Creates the lists of sessions. They are made from the heads in memory; awaits, summaries and search also read the
- * logs.
+ * Creates the functions that list sessions. They use the heads in memory. The functions for awaits, summaries and
+ * search also read the logs.
  */
 export function createTenantLists({
   heads,

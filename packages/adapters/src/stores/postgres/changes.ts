@@ -24,10 +24,12 @@ export interface ChangeValues {
 const SESSION_COUNTERS = ["total_turns", ...COUNTERS] as const;
 
 /**
- * Contents, inputs and metadata must stay exact, so they are sent as JSON inside a JSON string. Other texts are shown
- * to people. They are sent without characters that a column cannot store.
+ * Converts the changes by an append to parameters. Contents, inputs and metadata must stay exact, so they are sent as
+ * JSON inside a JSON string. Other texts are shown to people. They are sent without characters that a column cannot
+ * store.
  *
- * `happened`: for each event the time at which it happened, if the event is written later.
+ * `happened` has an entry for each event: the time at which the event happened, or null if the event is written at that
+ * time.
  */
 export function changeValues(changes: Changes, happened: readonly (string | null)[]): ChangeValues {
   const { current_step, container_id, last_known_input_tokens, last_known_output_tokens } = changes.sessionSet;

@@ -7,7 +7,7 @@ import { keepAliveUntil } from "./keep-process-alive.ts";
 import { type OwnConnection, createOwnConnection } from "./own-connection.ts";
 import { type Query, asked, bytesOf } from "./query.ts";
 
-/** The connections to the database. They throw only known errors. */
+/** The connections to the database. `toKnownError` converts the errors that they throw. */
 export interface Connections {
   readonly query: Query;
   /**
@@ -120,7 +120,7 @@ function inTurn(query: Query): Query {
   };
 }
 
-/** Sets the limit with a statement, because PgBouncer would reject a parameter of the connection. */
+/** Sets the time limit of statements with a statement, because PgBouncer would reject a parameter of the connection. */
 async function limitStatements(client: pg.ClientBase): Promise<void> {
   await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
 }

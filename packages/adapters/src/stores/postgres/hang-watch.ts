@@ -4,10 +4,10 @@ import { KnownError } from "@skein/protocol";
  * Detects a PostgreSQL that accepts queries but does not answer, for example because it is stopped or the network drops
  * packets.
  *
- * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If this query gets no
- * answer either, the database hangs. All waiting and new queries are then rejected until the database answers again. A
- * statement that is only slow is rejected after 5 s of silence. A statement marked `patient` is ended only by the
- * database. Reasons: decision 111.
+ * If nothing arrives on a query's connection for 4 s, the watch sends a query on a new connection. If this query gets
+ * no answer either, the database hangs. All waiting and new queries are then rejected until the database answers again.
+ * A statement that is only slow is rejected after 5 s of silence. A statement marked `patient` is ended only by the
+ * database. Reasons: docs/decisions/111-a-database-that-hangs.md.
  */
 export interface HangWatch {
   /**

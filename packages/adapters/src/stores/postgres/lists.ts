@@ -169,8 +169,8 @@ function selection(filter: SessionFilter): Selection {
 }
 
 /**
- * Returns a pattern for this text that ignores case. lower() is not used, because it only knows ASCII with the locale
- * "C".
+ * Returns a pattern for this text that ignores case. lower() is not used, because with the locale "C" it changes only
+ * ASCII letters.
  */
 export function inAnyCase(text: string): string {
   const either = (letter: string): string => {

@@ -17,11 +17,12 @@ const ATTEMPTS = 60;
 const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
- * Runs the missing migrations, each in a separate transaction. The last one before the concurrent migrations also creates
- * functions and views again in its transaction, because servers of the previous version may call them at any moment.
+ * Runs the missing migrations. Each has a separate transaction, except the concurrent migrations, which have none. The
+ * last migration before the concurrent ones also creates functions and views again in its transaction, because servers
+ * of the previous version may call them at any moment.
  *
  * A database with a newer schema stays unchanged. It is rejected if its schema does not allow code of this version.
- * Reasons: decision 166.
+ * Reasons: docs/decisions/166-two-versions-on-one-database.md.
  */
 export async function migrate(client: pg.ClientBase): Promise<void> {
   const found = await missingMigrations(client);

@@ -32,8 +32,8 @@ export interface NotificationsDeps {
 }
 
 /**
- * Notifies other processes of appends here, and receives their notifications. Notifications may be lost. A regular
- * sweep finds the appends that were not notified.
+ * Notifies other processes of the appends of this process, and receives their notifications. Notifications may be lost.
+ * A regular sweep finds appends whose notification was lost.
  */
 export interface Notifications {
   /** Called after the commit. `last` is the last sequence that this process's followers have received. */
@@ -130,7 +130,7 @@ export function createNotifications({ connections, followers, instance }: Notifi
   const timer = setInterval(() => {
     if (sweeping) return;
     sweeping = true;
-    // If the database is unavailable, the next sweep reads it.
+    // If the database is unavailable, the next sweep tries again.
     void sweep()
       .catch(() => {})
       .finally(() => (sweeping = false));

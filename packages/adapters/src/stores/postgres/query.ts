@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { wasUndone } from "./errors.ts";
 
-// The pool of `pg` has these members, but its types do not.
+// The clients of `pg` have these members, but the types of `pg` do not.
 declare module "pg" {
   interface ClientBase {
     /** Decides, like `ref` and `unref` of a socket, whether the connection keeps the process alive. */
@@ -16,7 +16,7 @@ export interface Statement {
   /** The name of the prepared statement. A statement without a name is planned at each call, for the given values. */
   readonly name?: string;
   readonly text: string;
-  /** Whether the statement reads much data, so that its first row may come late. */
+  /** Whether the statement may read or write much data, so that its first row may come late. */
   readonly patient?: boolean;
 }
 
@@ -35,7 +35,7 @@ const AGAIN_MS = [10, 50, 250, 1000];
 
 /**
  * Runs a statement and returns its rows. Each statement is a transaction, so a statement that was rolled back can be
- * tried again. Reasons: decision 166.
+ * tried again. Reasons: docs/decisions/166-two-versions-on-one-database.md.
  */
 export async function asked(
   client: pg.ClientBase,

@@ -103,7 +103,7 @@ const DUE_SESSION = statement(
   "due-session",
   `select ${DUE_COLUMNS} from skein.heads where due_at <= $1::timestamptz and fact_version <= $2 and session_id = $3`,
 );
-/** The last time that both JavaScript and PostgreSQL can represent. */
+/** The latest time in a query. JavaScript writes later years with a sign and six digits. */
 const LATEST = Date.UTC(9999, 11, 31);
 const RENEW = statement("renew", "select session_id, fence from skein.renew($1, $2, $3)");
 const RELEASE = statement("release", "select skein.release($1, $2, $3, $4)");

@@ -17,7 +17,7 @@ export interface Database {
   get(sql: string, ...params: readonly SQLInputValue[]): Row | undefined;
   run(sql: string, ...params: readonly SQLInputValue[]): number;
   /**
-   * Runs a job, and resolves when its data is on the disk. All jobs of a tick share a transaction.
+   * Runs a job, and resolves when its data is on the disk. All jobs of one turn of the event loop share a transaction.
    *
    * A job makes all its checks before its first write. If it throws a KnownError, only this job is rejected. Any other
    * error rolls the whole group back, and the jobs are then tried one by one.

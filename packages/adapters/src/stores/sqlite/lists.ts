@@ -162,7 +162,7 @@ function selection(filter: SessionFilter): Selection {
   add("s.working_directory is ?", filter.workingDirectory);
   add("s.created_at > ?", filter.createdAfter);
   add("s.created_at < ?", filter.createdBefore);
-  // The lower() of sqlite only handles ASCII.
+  // sqlite's lower() changes only ASCII letters.
   add("instr(lowered(s.title), ?) > 0", filter.title?.toLowerCase());
   // In sqlite, `cross join` fixes the order of a join.
   const from = [...(lead ? [lead] : []), "sessions s", ...others].join(" cross join ");

@@ -112,7 +112,10 @@ export function createLog({ db, now }: { readonly db: Database; readonly now: ()
       : undefined;
   }
 
-  /** Returns the error of an append that must be rejected, or undefined. The caller has excluded repeated appends. */
+  /**
+   * Returns the error of an append that must be rejected, or undefined. Also returns an error for a repeated append,
+   * which the caller then recognises by its event ids.
+   */
   function problemWith(asked: AskedAppend): KnownError | undefined {
     const { sessionId, before, begins, changes, expect, lease, claim, time } = asked;
     const last = before?.last_sequence ?? 0;

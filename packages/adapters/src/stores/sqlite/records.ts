@@ -6,7 +6,10 @@ const SCANNED = 500;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Creates the records in sqlite. Every field by which a record can be listed has a separate row. */
+/**
+ * Creates the functions for records (stored data that is not a session) in sqlite. Every field by which a record can be
+ * listed has a separate row.
+ */
 export function createSqliteRecords({ db, now }: { readonly db: Database; readonly now: () => number }): Records {
   const select = "select * from records where tenant = ? and kind = ? and id = ?";
 

@@ -37,15 +37,15 @@ const SWEEP_MS = 1000;
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 /**
- * The embedded default: one file with a write-ahead log. All appends of a tick share one commit, which waits for the
- * disk. Only a commit that changes nothing but leases does not wait.
+ * The default store, a sqlite database in one file with a write-ahead log. All appends of one turn of the event loop
+ * share one commit, which waits for the disk. Only a commit that changes nothing but leases does not wait.
  *
  * Several processes may append to sessions, read them and run them. A byte in `<file>.wake` after each commit wakes the
  * other processes; a sweep each second finds unannounced changes.
  *
  * An append takes 90 µs for the flush and about 6 µs for each changed page, so it changes as few pages as possible.
  * Times of change are in the head's row. An index is not written if its column stays the same. New ids are not looked
- * up before they are written. Reasons: decision 003.
+ * up before they are written. Reasons: docs/decisions/003-node-sqlite.md.
  */
 export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }: SqliteStoreOptions): Promise<Store> {
   let wakeFile: WakeFile | undefined;

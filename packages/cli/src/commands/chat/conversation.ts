@@ -34,8 +34,8 @@ interface ConversationDeps {
 }
 
 /**
- * Handles typed lines. The meaning of a line depends on the conversation: the model works, a question waits for an
- * answer, or no run is in progress.
+ * Handles typed lines. The meaning of a line depends on whether the model works, a question waits for an answer, or no
+ * run is in progress.
  */
 export function createConversation({ screen, agent, showPrompt, folder }: ConversationDeps) {
   const { note: paint } = screen.paint;

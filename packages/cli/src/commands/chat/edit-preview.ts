@@ -36,7 +36,7 @@ function contentOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // The edit creates this file.
+    // The file does not exist yet, or cannot be read.
     return "";
   }
 }

@@ -25,7 +25,7 @@ export const archiveCommand = historyCommand({
       },
     });
     screen.progress(undefined);
-    // All files are in the page cache now, so building the index is fast.
+    // The operating system still has all files in memory, so building the index is fast now.
     if (library.cacheFolder !== null) await bringIndexUpToDate(library, screen);
     if (values.json) await screen.json(result);
     else {

@@ -102,7 +102,7 @@ function write(screen: StyledScreen, path: string, content: string | Uint8Array,
   screen.note(styledText`Wrote ${path} (${size(Buffer.byteLength(content))})`);
 }
 
-/** Returns the exported content. For `jsonl`, this is the unchanged bytes, because they may not be valid UTF-8. */
+/** Returns the exported content. For `jsonl`, returns the unchanged bytes, because they may not be valid UTF-8. */
 async function contentOf(
   word: string | undefined,
   format: ExportFormat,

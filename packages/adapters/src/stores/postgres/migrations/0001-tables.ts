@@ -1,5 +1,6 @@
 /**
- * The physical tables. All other tables of Skein are views of these tables.
+ * The first physical tables. Later migrations add others. The tables in the schemas `platform`, `agent` and `api` are
+ * views of the physical tables.
  *
  * - A body is `json`, which keeps the text as it was written; `jsonb` reorders keys and rejects NUL and lone
  *   surrogates.

@@ -75,7 +75,10 @@ begin
 end $$;
 `;
 
-/** Functions that move the events of a table without partitions. A migration creates them again. */
+/**
+ * The function that moves the events of a table without partitions. It is created again when its text has changed (see
+ * `VIEWS`).
+ */
 export const moveEvents = /* sql */ `
 -- Moves at most p_rows events in the order of their sessions, from session p_after on. Returns: moved (and the last session) |
 -- busy | done.

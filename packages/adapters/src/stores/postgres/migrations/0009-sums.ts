@@ -5,7 +5,7 @@ import { COUNTERS } from "@skein/core";
  *
  * Appends never wait for each other because of sums. Triggers insert changes as new rows, and every server calls
  * skein.roll_up from time to time to add them up. A query adds the changes that are left. The triggers also see writes
- * of servers of the previous version. Reasons: decision 167.
+ * of servers of the previous version. Reasons: docs/decisions/167-sums.md.
  */
 export const sums = /* sql */ `
 create table skein.count_changes (

@@ -3,7 +3,8 @@ const COLUMNS = "session_id, sequence, id, position, v, event_type, run_id, data
 const BY_TIME = "(event_type, coalesce(happened_at, created_at) desc)";
 
 /**
- * When an event happened. Null if the event was written at that time: only adopted and imported events have a value.
+ * Adds the column `happened_at`, the time at which an event happened. It is null if the event was written at that time.
+ * Only adopted and imported events have a value.
  */
 export const eventTimes = /* sql */ `
 alter table skein.log_events add column happened_at timestamptz;
@@ -46,8 +47,8 @@ create index concurrently log_events_${n}_time on skein.log_events_${n} ${BY_TIM
 
 /**
  * The tool calls of adopted runs were in the sums of the day of the adoption. An update of a run that has ended
- * subtracts it from the sums, and skein.roll_up adds it up again. The lock keeps skein.roll_up from running until its
- * new text is there. The heads are locked first, as a deletion does, so that neither waits for the other.
+ * subtracts it from the sums, and skein.roll_up adds it up again. The lock keeps skein.roll_up from running before its
+ * new version is created. The heads are locked first, as a deletion does, so that neither waits for the other.
  */
 export const toolTimes = /* sql */ `
 select pg_advisory_xact_lock(7305);
