@@ -15,7 +15,7 @@ export interface FoundSkill extends Skill {
 }
 
 const FILE = "SKILL.md";
-/** The largest file of a skill, in bytes. A tool result may have as many characters. */
+/** The largest file of a skill, in bytes. The model is shown at most the same number of characters of a tool result. */
 const MOST_BYTES = 100_000;
 
 /**

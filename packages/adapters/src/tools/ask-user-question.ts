@@ -1,7 +1,10 @@
 import { type Tool, defineTool } from "@skein/core";
 import { z } from "zod";
 
-/** Asks a person, in the format of Claude Code's tool. The run waits, for days if necessary, until somebody answers. */
+/**
+ * Asks a person, in the format of Claude Code's tool. Without `timeoutMs`, the run waits until somebody answers, for
+ * days if necessary.
+ */
 export function createAskUserQuestion({ timeoutMs }: { readonly timeoutMs?: number } = {}): Tool {
   return defineTool({
     name: "AskUserQuestion",

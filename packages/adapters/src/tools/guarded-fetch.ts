@@ -8,9 +8,9 @@ import { type GuardedRequestOptions, checkUrl, guardedLookup } from "./guarded-r
 import { isPublicAddress } from "./public-address.ts";
 
 /**
- * Returns a `fetch` for addresses from an untrusted source. Answers are streamed. A name is resolved once, its address
- * is checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies of requests
- * are text, bytes or streams.
+ * Returns a `fetch` for addresses from an untrusted source. HTTP responses are streamed. A name is resolved once, its
+ * address is checked, and the connection goes to exactly that address. Redirects are returned, not followed. Bodies of
+ * requests are text, bytes or streams.
  */
 export function createGuardedFetch(
   places: Pick<GuardedRequestOptions, "allowsAddress" | "allowsPort" | "lookup">,
@@ -53,5 +53,5 @@ export function createGuardedFetch(
   };
 }
 
-/** Statuses whose answers have no body. */
+/** HTTP statuses whose responses have no body. */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304]);

@@ -20,7 +20,7 @@ const IPV4: readonly (readonly [string, number])[] = [
   ["203.0.113.0", 24],
   ["224.0.0.0", 3],
 ];
-/** For IPv6, only publicly assigned ranges are allowed. Ranges that contain an IPv4 address are refused. */
+/** For IPv6, only publicly assigned ranges are allowed. Ranges whose addresses contain an IPv4 address are refused. */
 const IPV6_ALLOWED: readonly (readonly [string, number])[] = [["2000::", 3]];
 const IPV6_REFUSED: readonly (readonly [string, number])[] = [
   ["2001::", 23],

@@ -51,5 +51,4 @@ const orphans = defineCommand({
   },
 });
 
-/** `skein files`. */
 export const files: Group = { name: "files", summary: "the files that sessions have stored", commands: [orphans] };

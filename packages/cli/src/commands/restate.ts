@@ -109,7 +109,7 @@ function restateOf(
   config: Config,
 ): { readonly admin: RestateAdmin; readonly settings: RestateSettings } {
   const { restate } = config.engine;
-  // Only workers and api processes need the address of the ingress.
+  // Only workers and api processes need the address of the ingress. Here, a default replaces a missing address.
   const settings = restateSettings({
     ...restate,
     ingressUrls: restate.ingressUrls.length > 0 ? restate.ingressUrls : ["http://127.0.0.1:8080"],
@@ -120,7 +120,6 @@ function restateOf(
   return { admin: { url: settings.adminUrl, token: settings.token }, settings };
 }
 
-/** `skein restate`. */
 export const restate: Group = {
   name: "restate",
   summary: "workers on a Restate cluster",

@@ -2,7 +2,6 @@ import type { Group } from "../terminal/command.ts";
 import { list } from "./runs/list.ts";
 import { logs } from "./runs/logs.ts";
 
-/** `skein runs`. */
 export const runs: Group = {
   name: "runs",
   summary: "the runs of a session",

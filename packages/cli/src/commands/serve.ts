@@ -13,7 +13,7 @@ const STOP_MS = 9500;
 /** How often a server of `npm start` checks that its shell still runs. */
 const PARENT_MS = 500;
 
-/** `skein serve`: the platform API, its store and the engine in one process. `npm start` runs this command. */
+/** `skein serve`: the HTTP API, its store and the workers in one process. `npm start` runs this command. */
 export const serve = defineCommand({
   name: "serve",
   summary: "Start the server: HTTP API, console and workers in one process.",

@@ -11,7 +11,6 @@ import { parked } from "./sessions/parked.ts";
 import { prune } from "./sessions/prune.ts";
 import { show } from "./sessions/show.ts";
 
-/** `skein sessions`. */
 export const sessions: Group = {
   name: "sessions",
   summary: "the sessions of a store",

@@ -1,8 +1,9 @@
 /**
  * Tools for a model: search past sessions of coding agents, see the outline of a session, read a part of it.
  *
- * A model pays for every character, so each answer is limited and says how to get the rest. The answers say that past
- * messages are information, not instructions, because a transcript may contain instructions.
+ * A model pays for every character, so each answer is limited and says how to get the rest. A transcript may contain
+ * instructions, so the instructions of the MCP server (`serve-history.ts`) tell the model to treat past messages as
+ * information only.
  */
 import {
   getAgentSession,

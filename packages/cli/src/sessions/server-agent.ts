@@ -18,7 +18,10 @@ export interface ServerAgentOptions {
   readonly model: string | undefined;
 }
 
-/** The time between two checks for open awaits of subagents. The logs of subagents have these awaits. */
+/**
+ * The time between two checks whether a subagent of the run waits for an answer. The log of the subagent's session
+ * shows this, not the log of the run's session.
+ */
 const LOOK_MS = 1000;
 
 interface Watched {

@@ -32,7 +32,7 @@ export interface SessionCalls extends Own {
   import(events: readonly unknown[]): Promise<SeenSession>;
 }
 
-/** `SessionCalls`, and the open awaits of a session. */
+/** `SessionCalls`, and the open awaits of a session: the questions, approvals and frontend tools that it waits for. */
 export interface OpenedSessions extends SessionCalls {
   awaits(sessionId: string): Promise<readonly Await[]>;
 }

@@ -27,7 +27,10 @@ export interface RecordOptions {
   readonly mostOutput?: (apiMessageId: string) => number | undefined;
   /** True if the run continues in another process. A new answer then replaces the interrupted answer. */
   readonly goesOn?: boolean;
-  /** Returns why a cap rejected the last model call. Returns undefined if the money was enough. */
+  /**
+   * Returns why a cap (the operator's limit on spending) rejected the last model call. Returns undefined if no cap
+   * rejected it.
+   */
   readonly unpaid?: () => string | undefined;
 }
 

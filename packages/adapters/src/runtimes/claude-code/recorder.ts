@@ -86,7 +86,8 @@ export function createRecorder(deps: RecorderDeps): Recorder {
 
   async function writeNow(): Promise<void> {
     const { transcript, ready } = takeReady();
-    // The entries normally arrive before the result. If a process fails, they may arrive later or never.
+    // Transcript entries normally arrive before the end of the run. If Claude Code cannot write its transcript, they
+    // may arrive later or never.
     if (unrecorded.hasEnded) starving ??= setTimeout(deps.starved, ENTRIES_MS).unref();
     if (ready.length === 0 && transcript.length === 0) return;
     await log.write((batch) => {
@@ -117,7 +118,10 @@ export function createRecorder(deps: RecorderDeps): Recorder {
     add(checkpointCreated({ checkpointId: deps.ids(), userMessageId, filesModified: changes.files() }));
   }
 
-  /** False until the log has the beginning of the run. If that append was rejected, no part of the run is recorded. */
+  /**
+   * False until the log has the beginning of the run. If the append of the beginning was rejected, no part of the run
+   * is recorded.
+   */
   let isRecorded = runId === null;
   function records({ run }: SessionState): boolean {
     isRecorded ||= run?.runId === runId;

@@ -17,7 +17,9 @@ const NO_PROMPT: QueuedPrompt = {
   max_cost_micros: null,
 };
 
-/** Restores the files as they were at a message. For a dry run, only reports the changes. Needs a child process. */
+/**
+ * Restores the files to their state at a user message. For a dry run, only reports the changes. Needs a child process.
+ */
 export async function rewind(drive: Drive, request: Requested): Promise<void> {
   const { log, deps } = drive;
   const completed = await perform(drive, request).catch((error: unknown) => notDone(request, error));

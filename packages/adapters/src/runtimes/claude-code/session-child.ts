@@ -83,7 +83,7 @@ export interface Drive {
   readonly entriesBefore: number;
 }
 
-/** Ends a run that cannot begin. The error says how to solve the problem. */
+/** Ends a run that cannot begin. The run's error has the message of `error`. */
 export async function cannotStart({ log, deps, lease }: Drive, error: unknown): Promise<TurnEnd> {
   const message = error instanceof Error ? error.message : String(error);
   const code = isKnownError(error) ? error.code : "agent_error";

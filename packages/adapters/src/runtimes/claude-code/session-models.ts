@@ -3,7 +3,8 @@ import type { BrokeredModel, ModelBroker } from "../../sandboxes/model-broker/in
 import type { ResolvedOptions } from "./options.ts";
 
 /**
- * The models with a separate address and key. Claude Code always calls them through the broker, even without a sandbox.
+ * The models with a separate address and key. Claude Code always calls them through the model broker, which adds the
+ * key, even without a sandbox.
  */
 export interface OwnModels {
   /**

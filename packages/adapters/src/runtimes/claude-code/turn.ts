@@ -22,8 +22,9 @@ import { createSteering } from "./steering.ts";
 import type { SDKMessage } from "@anthropic-ai/claude-agent-sdk";
 
 /**
- * The end of a turn. After "ended", the run has ended too. In all other cases, this process stops working on a run that
- * has not ended.
+ * How a turn ended. "ended": the run has ended, or waits for a person without a child. "parked": the child was ended
+ * because a question waited long. "stopped": this process must release the session. "lost": this process must not
+ * change the session any more.
  */
 export type TurnEnd = "ended" | "parked" | "stopped" | "lost";
 
@@ -53,7 +54,10 @@ export interface Turn {
   readonly signal: AbortSignal;
   readonly cwd: string;
   readonly checkpoints: boolean;
-  /** Returns why a cap rejected the last model call. Returns undefined if the money was enough. */
+  /**
+   * Returns why a cap (the operator's limit on spending) rejected the last model call. Returns undefined if no cap
+   * rejected it.
+   */
   readonly unpaid?: () => string | undefined;
   /** The session's limit for messages of the child, in bytes. Null for no limit. */
   readonly maxMessageBytes: number | null;
@@ -126,7 +130,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
     end.resolve(how);
   }
 
-  /** Ends the child, but leaves the run open. */
+  /** Ends the turn and the child, but not the run. */
   function leave(how: TurnEnd): void {
     if (isOver) return;
     finish(how);
@@ -139,7 +143,7 @@ export async function runTurn(turn: Turn, deps: TurnDeps): Promise<TurnEnd> {
    */
   async function stop(): Promise<void> {
     if (isOver || isStopping) return;
-    // An open question stays open for the next process.
+    // A question without an answer waits for the next process.
     if (questions.isOpen) return leave("stopped");
     isStopping = true;
     child.kill();
@@ -274,7 +278,8 @@ function wantedEnd(state: SessionState, terms: Parameters<typeof budgetEnd>[1]):
 }
 
 /**
- * Recognises the report of a prompt's end. It may arrive after the next prompt, and is then no answer to that prompt.
+ * Returns true for a report that Claude Code has finished a prompt. Such a report may arrive after the next prompt was
+ * sent, and is then not about the next prompt.
  */
 function isOfTurnBefore(message: object): boolean {
   const { type, state } = message as { readonly type?: unknown; readonly state?: unknown };

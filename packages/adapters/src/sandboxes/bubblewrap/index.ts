@@ -8,7 +8,7 @@ import { FIRST_INPUT, startGuarded } from "../guarded-process.ts";
 import { USER_FILES, bubblewrapArguments } from "./bubblewrap-arguments.ts";
 import { proveWalls } from "./prove-walls.ts";
 
-/** A sandbox, or the problem that prevents it. The problem is a text for people and says how to solve it. */
+/** A sandbox, or the problem that prevents it. The problem is a text for people. */
 export type OpenedSandbox = { readonly sandbox: Sandbox } | { readonly problem: string };
 
 /**

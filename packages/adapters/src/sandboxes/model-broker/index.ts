@@ -13,8 +13,8 @@ import type { ReportedUsage } from "./usage-of-answer.ts";
 export { type BrokeredModel, type Upstream, createHttpUpstream } from "./upstream.ts";
 
 /**
- * Connects sandboxes to the model. The real key stays in this process. A sandboxed program gets a socket and a token.
- * The token is valid only for the models of its session, and only while the pass is open.
+ * Connects sandboxes to the model. The real key stays in this process. A sandboxed program gets a pass: a socket and a
+ * token. The token is valid only for the models of its session, and only while the pass is open.
  *
  * The broker reads and checks requests of the Messages API, and forwards only checked content. It does not change
  * answers, except the name of a model with a separate address.

@@ -15,8 +15,9 @@ export interface DocumentFoldersDeps {
 }
 
 /**
- * Writes the three agent tables as folders of documents, after the log. Appends do not wait for the documents, and the
- * documents are not synced, because missing or old documents are written again at open.
+ * Writes the three agent tables (`agent_config`, `conversation_history` and `agent_runs`) as folders of documents,
+ * after the log. Appends do not wait for the documents, and the documents are not synced, because missing or old
+ * documents are written again at open.
  */
 export interface DocumentFolders {
   changed(head: Head, events: readonly Event[]): void;

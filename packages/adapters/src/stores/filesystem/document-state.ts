@@ -2,7 +2,10 @@ import { type SessionState, emptyState, fold } from "@skein/core";
 import { type Event, isKnownError } from "@skein/protocol";
 import { actionsOf } from "./actions.ts";
 
-/** The data of a log that the documents of the agent tables need in addition to its projections. */
+/**
+ * The data of a log that the documents of the agent tables need in addition to its projections (the rows that are
+ * derived from its events).
+ */
 export interface DocumentState {
   /** Undefined if the log contains something that this version cannot fold. */
   state: SessionState | undefined;

@@ -15,8 +15,8 @@ export interface AppendCall {
   readonly sessionId: string;
   readonly values: readonly unknown[];
   /**
-   * Whether the call locks an idempotency key or a blob in addition to its session's head. Such a call never shares a
-   * transaction.
+   * Whether the call locks an idempotency key or a blob (a large event body) in addition to its session's head. Such a
+   * call never shares a transaction.
    */
   readonly alone: boolean;
 }

@@ -1,7 +1,7 @@
 import { type Claim, type Lease, sessionNotFound } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 
-/** Translates the answers of skein.claim. */
+/** Converts an answer of the database function skein.claim. */
 export function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
   const [code, first = "", fence, lastSequence] = answer.split(" ");
   switch (code) {

@@ -102,7 +102,7 @@ interface Selection {
   readonly where: string[];
   readonly values: unknown[];
   readonly bind: (value: unknown) => string;
-  /** The names of the filters. */
+  /** The names of the filters that are set. The name of the prepared statement contains them. */
   readonly used: string[];
 }
 

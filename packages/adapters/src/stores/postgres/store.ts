@@ -141,8 +141,8 @@ const DELETE = { ...statement("delete", "select skein.delete_session($1, $2)"), 
  * The store for production: one PostgreSQL, any number of processes.
  *
  * Appends, claims, releases and deletions are each one function in the database and one round trip. An append passes
- * its events directly to followers in this process. Other processes are notified by NOTIFY after the commit, and find
- * missed events by a sweep.
+ * its events directly to the followers (readers of new events) in this process. Other processes are notified by NOTIFY
+ * after the commit, and find missed events by a sweep.
  */
 export async function createPostgresStore({
   url,

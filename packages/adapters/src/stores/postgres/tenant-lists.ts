@@ -28,7 +28,10 @@ const OPEN_AWAITS: Statement = {
     order by a.place limit $5`,
 };
 
-/** Lists the open awaits of a tenant, oldest first. */
+/**
+ * Lists the open awaits of a tenant, oldest first: the questions, approvals, frontend tools and subagents that its
+ * sessions wait for.
+ */
 export async function listOpenAwaits(connections: Connections, query: OpenAwaitsQuery): Promise<Page<Await>> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor = "0" } = query;
   if (!/^\d{1,15}$/.test(cursor)) throw badCursor(cursor);

@@ -65,7 +65,8 @@ export async function createSqliteStore({ file, now = Date.now, busyMs = 5000 }:
   const leases = createLeases(db, now);
   const cache = createSessionCache(db);
 
-  // Only commits of other connections change this number. After a commit of this connection, nothing is read.
+  // Only commits of other connections change this number. So no events are read again after a commit of this
+  // connection.
   const dataVersion = (): unknown => db.get("pragma data_version")?.["data_version"];
   const lastPosition = (): number => Number(db.get("select max(position) as n from events")?.["n"] ?? 0);
   let seenVersion = dataVersion();

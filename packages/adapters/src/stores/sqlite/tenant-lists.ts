@@ -18,8 +18,8 @@ import { toAwait, toSession } from "./rows.ts";
 const DEFAULT_LIMIT = 50;
 
 /**
- * Lists the open awaits of a tenant. An index finds the sessions with an open run, and a second index finds their
- * awaits.
+ * Lists the open awaits of a tenant: the questions, approvals, frontend tools and subagents that its sessions wait for.
+ * An index finds the sessions with a run that has not ended, and a second index finds their awaits.
  */
 export function listOpenAwaits(db: Database, query: OpenAwaitsQuery): Page<Await> {
   const { tenant, kinds, agentId, limit = DEFAULT_LIMIT, cursor } = query;

@@ -7,8 +7,8 @@ const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 const BODY = "coalesce((select body from blobs where hash = e.blob), e.data)";
 
 /**
- * Returns the SQL for the context at a place in a log. The context has the messages of the last compaction, and the
- * messages that entered the transcript after the compaction.
+ * Returns the SQL for the context (the messages that the model is shown) at a place in a log. The context has the
+ * messages of the last compaction, and the messages that entered the transcript after the compaction.
  */
 const context = (sessionId: string, until: string): string => `(
   select json_group_array(json(message)) from (

@@ -48,7 +48,10 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
   let named: Promise<void> = Promise.resolve();
   /** Tools that may run without approval in this conversation. */
   const allowed = new Set<string>();
-  /** The runs of steering prompts that the model may not have read yet. */
+  /**
+   * The run ids of prompts that were typed during a run (steering prompts). The model may not have read these prompts
+   * yet.
+   */
   let steering: string[] = [];
 
   const say = (line: string): void => screen.note(`${line}\n`);
@@ -219,7 +222,7 @@ export function createConversation({ screen, agent, showPrompt, folder }: Conver
     hear,
     isRunning: (): boolean => running !== undefined,
     sessionId: (): string | undefined => sessionId,
-    /** The awaits that are still open. */
+    /** The questions, approvals and frontend tools that still wait for an answer. */
     waitsFor: (): readonly Await[] => waits,
     /** Continues the session that `word` names. If `word` is undefined, asks for the first line. */
     async begin(word: string | undefined): Promise<void> {

@@ -33,8 +33,8 @@ export function historyCommand<const Given extends Options, Shared extends keyof
   /** Whether the command reads only the files of the coding agents, without the archive. */
   readonly isLive?: boolean;
   /**
-   * With `as-needed`, the command reads few sessions of coding agents other than Claude Code, or only the first lines of
-   * these sessions.
+   * With `as-needed`, a session of a coding agent other than Claude Code is converted only when the command reads its
+   * lines. With `all`, all these sessions are converted before the command runs.
    */
   readonly lines?: "all" | "as-needed";
   run(call: HistoryCall<Given & Pick<Common, Shared>>): Promise<number>;

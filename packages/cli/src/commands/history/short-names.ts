@@ -13,7 +13,7 @@ export function shortId(id: string): string {
   return kind === 4 ? id.slice(0, kind + 9) : id.slice(0, 44);
 }
 
-/** Shortens these ids like `shortId`. If two ids begin alike, their short forms are longer. */
+/** Shortens these ids like `shortId`. If two of these ids begin alike, their short forms are long enough to differ. */
 export function shortIds(ids: readonly string[]): (id: string) => string {
   const sorted = ids.toSorted();
   const needed = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Updates the projections, in the transaction of the append. */
+/** Updates the projections (rows that are derived from the events), in the transaction of the append. */
 export const applyChanges = /* sql */ `
 -- Applies the row operations of one append. Their numbers are relative to the numbers that the session had before the append.
 -- Rows are read from JSON key by key: converting JSON into records of whole rows costs more than writing the rows.

@@ -85,7 +85,10 @@ const added = (span: Span): string => `${span.usage}_added as (${runRows(span, "
   ${span.tools}_added as (${toolRows(span, "x", "")}
   ), ${merged(span.tools, span.column, toolKeys(span), TOOL_SUMS)}`;
 
-/** Functions that maintain the sums. They are created again when their text has changed (see `VIEWS`). */
+/**
+ * Functions that maintain the sums. They are created again when their text has changed (see `VIEWS` in
+ * `views/index.ts`).
+ */
 export const sumFunctions = /* sql */ `
 create or replace function skein.platform_status(p_status text, p_outcome text) returns text language sql immutable
   return case

@@ -77,7 +77,7 @@ end $$;
 
 /**
  * The function that moves the events of a table without partitions. It is created again when its text has changed (see
- * `VIEWS`).
+ * `VIEWS` in `views/index.ts`).
  */
 export const moveEvents = /* sql */ `
 -- Moves at most p_rows events in the order of their sessions, from session p_after on. Returns: moved (and the last session) |
