@@ -45,7 +45,7 @@ export interface Head {
   readonly owner: string | null;
   readonly leasedUntil: number;
   readonly dueAt: number | null;
-  /** The fence (the number of the last lease) and the due time as they are on disk. */
+  /** The fence (the number of a lease, which only grows) and the due time as they are on disk. */
   readonly kept: LineHead;
   readonly keys: readonly KeptKey[];
   readonly damage: KnownError | undefined;

@@ -12,8 +12,8 @@ interface LineKey {
 }
 
 /**
- * The part of a session's head that must survive a restart: the fence (the number of the last lease) and the time at
- * which the session is due. Leases need not survive, because their holders end with the process.
+ * The part of a session's head that must survive a restart: the fence (the number of a lease, which only grows) and the
+ * time at which the session is due. Leases need not survive, because their holders end with the process.
  */
 export interface LineHead {
   readonly fence: number;
