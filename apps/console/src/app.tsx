@@ -28,7 +28,7 @@ const SettingsPage = loadedWhenShown(async () => (await import("./pages/settings
 /** The console: the login, and the page for the current URL. */
 export function App({ client, linkKey }: { client: Client; linkKey: string | undefined }) {
   const { isIn, problem, enter, leave, refused } = useLogin(client, linkKey);
-  // Each login has a separate query client, because another key may not see the same data.
+  // Each login has a separate query client, because another key may see other data.
   const [api, queries] = useMemo(
     () => [createApi(client), createQueries(refused)] as const,
     // oxlint-disable-next-line exhaustive-deps -- created again with each login.

@@ -2,7 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useAgents, useApi } from "./context.tsx";
 import { distinctNames } from "./distinct-names.ts";
 
-/** The distinct name of an agent of this server; the given name for any other agent. */
+/**
+ * Returns a function for the name of an agent: its distinct name if this server stores the agent, else the given name.
+ */
 export function useDistinctName(): (id: string, name: string) => string {
   const agents = useAgents();
   const names = distinctNames(agents.data ?? []);

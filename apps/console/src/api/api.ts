@@ -156,7 +156,7 @@ export function createApi(client: Client) {
     files: async (id: string) => (await client.listFiles(inSession(id))).data,
     file: async (id: string, fileId: string) =>
       blobOf(await client.downloadFile({ params: { session_id: id, file_id: fileId } })),
-    /** Returns all calls of the model with their attempts, oldest first. */
+    /** Returns all model calls of the session with their attempts, oldest first. */
     steps: async (id: string): Promise<ApiStep[]> =>
       everyPage((query) => client.listSteps({ ...inSession(id), query })),
     sentAt: async (id: string, runId: string, step: number): Promise<Sent[]> =>
@@ -289,12 +289,12 @@ function sessionQuery(query: SessionPageQuery): NonNullable<RouteInput<"listSess
   };
 }
 
-/** The body of an answer as a Blob. */
+/** Returns the body of an HTTP response as a Blob. */
 function blobOf(content: unknown): Blob {
   return new Blob([content as ArrayBuffer | string], { type: "application/octet-stream" });
 }
 
-/** Reads a list to its end. */
+/** Returns the items of all pages of a list. */
 async function everyPage<Item>(
   page: (query: { limit: number; cursor?: string }) => Promise<Page<Item>>,
 ): Promise<Item[]> {

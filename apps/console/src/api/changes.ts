@@ -45,7 +45,7 @@ function createRows(): Rows {
   };
 }
 
-/** Each query client has separate rows, because another login may not see the same sessions. */
+/** Each query client has separate rows, because another login may see other sessions. */
 const rowsOf = new WeakMap<QueryClient, Rows>();
 
 function rowsIn(queries: QueryClient): Rows {

@@ -29,13 +29,16 @@ export function createQueries(onUnauthorized: () => void): QueryClient {
   });
 }
 
-/** The open awaits of all sessions. The stream of changes invalidates the list. */
+/**
+ * Requests the open awaits (questions, approvals and frontend tools) of all sessions. The stream of changes invalidates
+ * the list.
+ */
 export function useAwaits() {
   const api = useApi();
   return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits() });
 }
 
-/** Sessions that run or wait. */
+/** Requests the sessions that run or wait for a person, without the sessions of subagents. */
 export function useActive() {
   const api = useApi();
   return useQuery({

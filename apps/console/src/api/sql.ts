@@ -5,7 +5,7 @@ interface SqlColumn {
   readonly type: string;
 }
 
-/** The rows of a statement. */
+/** The result of a statement. */
 export interface SqlAnswer {
   readonly columns: readonly SqlColumn[];
   readonly rows: readonly Readonly<Record<string, unknown>>[];
@@ -24,11 +24,15 @@ interface Line {
   readonly error?: { message: string };
 }
 
-/** The most attempts to run a statement while too many other statements run, and the delay between attempts. */
+/**
+ * How often a request is sent at most while the server runs too many statements, and the pause between two attempts.
+ */
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
-/** Sends a request. While too many statements run, it waits and retries. */
+/**
+ * Sends a request. If the server answers that too many statements run, sends it again, `TRIES` times in all at most.
+ */
 export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++)
     try {

@@ -1,6 +1,6 @@
 /**
- * The most streams that all pages of a browser have open together. A browser has six connections to a server, and requests need
- * some of the connections.
+ * The most streams that all pages of a browser have open together. A browser opens at most six connections to a server
+ * over HTTP/1.1, and other requests need some of them.
  */
 const PLACES = 4;
 const POLL_MS = 2000;

@@ -60,10 +60,10 @@ function createFirstPrompts(): FirstPrompts {
   };
 }
 
-/** Each query client has separate names, because another login may not see the same sessions. */
+/** Each query client has separate first prompts, because another login may see other sessions. */
 const promptsOf = new WeakMap<QueryClient, FirstPrompts>();
 
-/** Returns the names of sessions. Renders again when the first prompts of sessions without a title have arrived. */
+/** Returns a function for the name of a session. Renders again when first prompts have arrived. */
 export function useTitles(): TitleOf {
   const api = useApi();
   const queries = useQueryClient();

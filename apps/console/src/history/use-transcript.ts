@@ -21,7 +21,7 @@ export interface Transcript {
   readonly damaged: number;
   readonly more: () => Promise<void>;
   readonly later: () => Promise<void>;
-  /** Reads the transcript again, from this end. */
+  /** Reads the transcript again, from its beginning or from its end. */
   readonly openAt: (end: End) => void;
 }
 

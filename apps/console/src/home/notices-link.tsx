@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { turnNoticesOn, wantsNotices } from "../shell/notices.ts";
 
-/** Offers browser notifications for open awaits. */
+/** Offers browser notifications about sessions that wait for the user. */
 export function NoticesLink() {
   const [isOn, setOn] = useState(wantsNotices);
   if (!("Notification" in window) || isOn || Notification.permission === "denied") return null;

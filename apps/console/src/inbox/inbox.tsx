@@ -9,7 +9,7 @@ import { AwaitCard } from "./await-card.tsx";
 /** The time that an answered card stays in place. */
 const STAYS_MS = 4000;
 
-/** All open awaits, the oldest first. */
+/** The questions, approvals and frontend tools of all sessions that wait for an answer, the oldest first. */
 export function Inbox({ awaits }: { awaits: readonly Waiting[] }) {
   const titleOf = useTitles();
   const nameOf = useDistinctName();

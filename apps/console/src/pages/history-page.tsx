@@ -123,7 +123,7 @@ function useDetails(session: HistoryKey) {
   });
 }
 
-/** Returns the position in the file from the URL. */
+/** Returns the position in the transcript's file that the URL names. */
 function useOffset(): number | null {
   const [at] = useQueryValue("at");
   return at === null ? null : Number(at);

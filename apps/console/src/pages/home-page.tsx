@@ -12,7 +12,7 @@ import { WaitsForYou } from "../home/waits-for-you.tsx";
 import { longDay } from "../ui/times.ts";
 import { usePageTitle } from "../ui/use-page-title.ts";
 
-/** The home page: open awaits, running sessions, past sessions. */
+/** The home page: what waits for the user, running sessions, past sessions. */
 export function HomePage() {
   usePageTitle("Home");
   const api = useApi();

@@ -156,7 +156,7 @@ function generated(view: SessionView, event: Event, data: FactData<"step.generat
   step.generatedAt = Date.parse(timeOf(event));
   step.durationMs = data.duration_ms;
   step.isSimulated = data.simulated === true;
-  // In an adopted step, only the answer has its original time.
+  // In a session that was adopted from the files of Claude Code, only the answer of a step has its original time.
   step.at = Math.min(step.at, step.generatedAt - data.duration_ms);
   for (const block of data.content) if (isToolUse(block)) addCall(view, step, block);
   touch(step);

@@ -74,7 +74,8 @@ function foldSession(view: SessionView, event: Event): boolean {
       cancelled(view, event.data.run_id);
       return true;
     case "run.resumed":
-      // A run is also resumed after an answer to an await. In this case no worker died, and nothing was in progress.
+      // A run is also resumed when a wait ends, for example for an approval. In this case no worker died, and nothing
+      // was in progress.
       if (isUnderWay(view, event.data.run_id))
         mark(view, event, "The worker died. Another worker continued the run from the end of its log.", {
           tone: "waiting",
@@ -242,7 +243,10 @@ function closeStep(step: SessionView["steps"][number], outcome: keyof typeof CLO
   step.version += 1;
 }
 
-/** Adds a draft to the current step. A draft after a gap is ignored, because the whole text follows. */
+/**
+ * Adds a draft (a piece of an unfinished answer) to its step. A piece after a gap is ignored, because the whole text
+ * follows.
+ */
 export function foldDraft(view: SessionView, { event_type, data }: Draft): void {
   if (event_type !== "step.generating") return;
   const step = stepOf(view, data.run_id, data.step);

@@ -24,7 +24,10 @@ export interface LiveSnapshot {
 
 type Subscribe = (changed: () => void) => () => void;
 
-/** Drafts have separate listeners, so that only the component that shows a draft renders with each frame. */
+/**
+ * Drafts (unfinished answers of the model) have separate listeners, so that only the component that shows a draft
+ * renders in each animation frame.
+ */
 export interface Drafts {
   readonly subscribe: Subscribe;
   readonly version: () => number;
@@ -39,14 +42,15 @@ interface LiveSession {
   readonly more: () => Promise<void>;
 }
 
-/** The most events of a log that is read as a whole. Of a longer log, the page reads only as far as the user scrolls back. */
+/** The most events of a log that is read as a whole. A longer log is read only as far back as the user scrolls. */
 const WHOLE = 30_000;
 /** The number of events that are read at once when the user scrolls back in a longer log. */
 const BACK = 5000;
 
 /**
  * Follows a session and folds its events. The end of the log is read first and shown, and earlier events are loaded afterwards.
- * The view changes with each event, and listeners are called at most once in each frame. The client package handles reconnects.
+ * The view changes with each event, and listeners are called at most once in each animation frame. The client package
+ * handles reconnects.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
@@ -186,7 +190,7 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     await Promise.all([from > 1 && from <= WHOLE ? readBackOnce(signal, Infinity) : undefined, follow(signal)]);
   }
 
-  /** Reads back only once at a time, because two reads would mix their pages. */
+  /** Only one read of earlier events is in progress at a time, because two reads would mix their pages. */
   let readingBack: Promise<void> | undefined;
   function readBackOnce(signal: AbortSignal, most: number): Promise<void> {
     readingBack ??= readBack(signal, most).finally(() => (readingBack = undefined));
@@ -257,7 +261,7 @@ function createSignal(): { readonly subscribe: Subscribe; readonly tell: () => v
   };
 }
 
-/** Runs `work` once in the next frame, however often it is scheduled. */
+/** Runs `work` once in the next animation frame, however often it is scheduled. */
 function oncePerFrame(work: () => unknown): { readonly schedule: () => void; readonly cancel: () => void } {
   let cancel: (() => void) | undefined;
   const run = (): void => {
@@ -294,7 +298,7 @@ const NO_DRAFTS: Drafts = { subscribe: () => () => {}, version: () => 0 };
 const DraftsContext = createContext<Drafts>(NO_DRAFTS);
 export const DraftsProvider = DraftsContext.Provider;
 
-/** Makes the component render again with each frame in which an unfinished text has grown. */
+/** Makes the component render again in each animation frame in which a draft has grown. */
 export function useDrafts(): number {
   const drafts = useContext(DraftsContext);
   return useSyncExternalStore(drafts.subscribe, drafts.version);

@@ -37,7 +37,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const [isSending, setSending] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  // A message keeps its idempotency key, so that a retry after a lost answer does not send the message twice.
+  // A message keeps its idempotency key, so that a retry after a lost HTTP response does not store the message twice.
   const sendKey = useRef(messageKey());
 
   async function attach(files: Iterable<File>): Promise<void> {

@@ -15,7 +15,10 @@ interface SessionPromptProps {
   readonly onSent: () => void;
 }
 
-/** The input on a session's page, for answers to open awaits and for new messages. */
+/**
+ * The forms below a session's transcript: one for each open await (question, approval or frontend tool), and one for
+ * the next message.
+ */
 export function SessionPrompt({ id, view, version, session, isRunning, onSent }: SessionPromptProps) {
   const models = useModels();
   // oxlint-disable-next-line exhaustive-deps -- the view is changed in place, and its version says when.

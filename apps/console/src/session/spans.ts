@@ -2,7 +2,10 @@ import { visibleLine } from "../text/safe-text.ts";
 import { callWords } from "./call-words.ts";
 import { type Call, type SessionView, endOfStep, stepLabel, stepName } from "./view.ts";
 
-/** A piece of the timeline. Times are milliseconds from the beginning, and long pauses are shortened. */
+/**
+ * A piece of the timeline. `from` and `to` are milliseconds from the beginning of the timeline, in which long pauses
+ * are shortened.
+ */
 export interface Span {
   readonly key: string;
   readonly kind: "model" | "tool" | "failed" | "unknown" | "wait" | "sub";
@@ -10,7 +13,7 @@ export interface Span {
   readonly from: number;
   readonly to: number;
   readonly sequence: number;
-  /** When it began. */
+  /** When the piece began, as the time of its event. */
   readonly at: number;
   readonly title: string;
   /** The number of a step, or the sign of a failed or unknown call. Shown if the piece is wide enough. */

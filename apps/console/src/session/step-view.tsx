@@ -81,7 +81,7 @@ function Said({ step }: { step: Step }) {
   );
 }
 
-/** Shows the draft of an answer. Nothing else on the page renders with each frame. */
+/** Shows the unfinished text of an answer. Only this component renders in each animation frame. */
 function LiveText({ step }: { step: Step }) {
   useDrafts();
   return (
@@ -99,7 +99,7 @@ function StepMeta({ step }: { step: Step }) {
   const { usage, cost } = step;
   const read = usage?.cache_read_input_tokens ?? 0;
   const sent = usage ? usage.input_tokens + read + (usage.cache_creation_input_tokens ?? 0) : 0;
-  // A call that was cancelled before its answer began has no counts.
+  // A model call that was cancelled before its answer began has no token counts.
   const isCounted = usage !== null && sent + usage.output_tokens > 0;
   return (
     <span className="meta num">

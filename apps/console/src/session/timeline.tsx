@@ -177,7 +177,7 @@ export const Timeline = memo(function Timeline({ view, isRunning, visible, onSho
   );
 });
 
-/** The position of the end of the last run; 0 while it is in progress. */
+/** Returns the position of the end of the last run, or 0 while the last run is in progress. */
 function lastRunEnd(view: SessionView, place: (at: number) => number): number {
   const end = view.runs.at(-1)?.endedAt ?? null;
   return end === null ? 0 : place(end);

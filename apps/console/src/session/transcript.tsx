@@ -134,7 +134,7 @@ export function Transcript(props: TranscriptProps) {
     // oxlint-disable-next-line exhaustive-deps
   }, [at]);
 
-  // Undefined until the first items are shown.
+  // Whether later items could be loaded at the previous update. Undefined until the first items are shown.
   const hadLater = useRef<boolean | undefined>(undefined);
   useLayoutEffect(() => {
     if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
@@ -160,7 +160,9 @@ export function Transcript(props: TranscriptProps) {
     lookAround();
   };
 
-  /** Sizes are known only after the rows are shown. Without scrolling, nothing else tells what is visible then. */
+  /**
+   * Called when the sizes of the shown rows are known. Reports the visible rows again, because the user may not scroll.
+   */
   const measured = (): void => {
     if (isAtEnd.current) list.current?.scrollToIndex(rows.length - 1, { align: "end" });
     tellVisible(list.current?.scrollOffset ?? 0);

@@ -2,7 +2,10 @@ import { useEffect, useRef } from "react";
 import { useChanged } from "../api/context.tsx";
 import type { SessionView } from "./view.ts";
 
-/** Reloads the lists of sessions and the lists of awaits when the session changes. */
+/**
+ * Marks the lists of sessions and of awaits (waiting questions and approvals) as out of date when the session's runs,
+ * awaits or title change.
+ */
 export function useTellChanges(view: SessionView, isRunning: boolean): void {
   const changed = useChanged();
   const news = `${view.runs.length} ${isRunning} ${view.open.size} ${view.title}`;

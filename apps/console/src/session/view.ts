@@ -169,7 +169,10 @@ export interface Aside {
   totals: UsageTotals;
 }
 
-/** What the page of a session shows. Only drafts, and the unknown effects of a parent session's calls, are not in the log. */
+/**
+ * What the page of a session shows. It comes from the session's log, except drafts and the unknown effects of calls
+ * that a fork copied from its parent session.
+ */
 export interface SessionView {
   sequence: number;
   version: number;

@@ -1,7 +1,7 @@
 import type { AwaitCardData } from "../inbox/await-card-data.ts";
 import type { SessionView } from "./view.ts";
 
-/** The open awaits of the session, as cards above the prompt. */
+/** Returns a card for each open await (question, approval or frontend tool) of the session. */
 export function waitingCards(view: SessionView, sessionId: string): readonly AwaitCardData[] {
   return [...view.open.values()].flatMap((call) => {
     const { wait } = call;

@@ -2,7 +2,7 @@ import type { Pages } from "./pages.ts";
 
 interface Source<Item> {
   readonly pages: Pages<Item>;
-  /** The sort key of both lists. */
+  /** Returns the key by which the list is sorted. The keys of both lists can be compared. */
   readonly keyOf: (item: Item) => Key;
 }
 
@@ -19,8 +19,8 @@ interface MergedPages<One, Other> {
 }
 
 /**
- * At most this many rows of the second list are shown. The second list has the sessions of one machine and is loaded as
- * a whole.
+ * The second list has the sessions of coding agents on one machine. It is loaded as a whole, up to this number of rows.
+ * Rows beyond this number are not shown.
  */
 const MOST_OTHERS = 10_000;
 

@@ -19,7 +19,10 @@ export function turnNoticesOff(): void {
   localStorage.removeItem(PLACE);
 }
 
-/** Shows a browser notification for each new await, while the page is not visible. */
+/**
+ * Shows a browser notification for each new await (a question, an approval or a frontend tool), while the page is
+ * hidden.
+ */
 export function useWaitNotices(awaits: readonly Waiting[] | undefined): void {
   const known = useRef<Set<string> | undefined>(undefined);
   useEffect(() => {

@@ -16,7 +16,7 @@ export interface Login {
 
 /**
  * Whether this browser is logged in. If the link has no key, a browser that has logged in before uses its cookie. The
- * first answer of the server shows whether this cookie is still valid.
+ * first response of the server shows whether this cookie is still valid.
  */
 export function useLogin(client: Client, linkKey: string | undefined): Login {
   const [isIn, setIn] = useState(linkKey === undefined ? hasLoggedIn() : undefined);

@@ -43,7 +43,10 @@ function schemasOf(sql: string): ReadonlySet<string> {
   return new Set([...sql.matchAll(/\b(platform|agent|history|claude)\.\w/g)].map(([, schema = ""]) => schema));
 }
 
-/** Example queries. Each title is the question that the query answers. `all_usage` also has the calls of coding agents. */
+/**
+ * Example queries. Each title is the question that the query answers. The table `all_usage` also has the model calls of
+ * coding agents.
+ */
 export const QUESTIONS: readonly Question[] = [
   {
     title: "How often does each tool fail in Skein's sessions, and how long does it take?",

@@ -10,7 +10,7 @@ export interface DifferenceLine {
   pair?: string;
 }
 
-/** Longer texts are not compared. */
+/** If two texts have more characters in total, they are not compared. All lines of the new text are shown as added. */
 const MOST = 300_000;
 
 /** Compares two texts line by line. */

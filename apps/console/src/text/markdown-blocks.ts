@@ -1,6 +1,6 @@
 /**
- * Splits Markdown at blank lines into blocks that can be parsed one by one. It does not split inside a fence, or before
- * a line that may continue a list. While a text grows, only its last block changes.
+ * Splits Markdown at blank lines into blocks that can be parsed one by one. It does not split inside a fenced code
+ * block, or before a line that may continue a list. While a text grows, only its last block changes.
  */
 export function markdownBlocks(text: string): readonly string[] {
   const blocks: string[] = [];

@@ -9,8 +9,8 @@ import { visible } from "./safe-text.ts";
 const MOST = 400_000;
 
 /**
- * Markdown as elements. HTML is shown as text, images as links, and links show their target. Each block is parsed once:
- * while a text grows, only its last block is parsed again.
+ * Markdown as elements. HTML is shown as text, images are shown as links, and the tooltip of a link shows its target.
+ * Each block is parsed once: while a text grows, only its last block is parsed again.
  */
 export function Markdown({ text }: { text: string }) {
   const isLong = text.length > MOST;

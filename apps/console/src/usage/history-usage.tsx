@@ -141,7 +141,7 @@ function useHistoryRows(bounds: UsageRange["bounds"], agent: string | null) {
   };
 }
 
-/** Sessions of two agents may have the same id. */
+/** Returns a key that contains the source, because sessions of two agents may have the same id. */
 function keyOf({ key, source = "" }: HistoryUsageRow): string {
   return `${source} ${key}`;
 }
