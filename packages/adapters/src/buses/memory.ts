@@ -5,11 +5,11 @@ import { randomUUID } from "node:crypto";
 export interface MemoryHub {
   /** Adds a machine to this bus. */
   connect(): Bus;
-  /** The published messages for people who inspect the bus, newest last. */
+  /** What `show` was called with, newest last. A Redis bus writes this data to Redis, for people who inspect it. */
   readonly shown: readonly Shown[];
 }
 
-/** Creates the bus for one process. Each host in the process acts as a machine. */
+/** Creates the bus for one process. Each call of `connect` adds a bus that acts as a separate machine. */
 export function createMemoryHub(): MemoryHub {
   const listeners = new Map<string, Set<{ readonly instance: string; readonly hear: (words: unknown) => void }>>();
   const shown: Shown[] = [];

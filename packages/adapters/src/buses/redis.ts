@@ -16,7 +16,10 @@ export interface RedisBusDeps {
 const PREFIX = "skein:";
 const Envelope = z.object({ from: z.string(), words: z.unknown() });
 
-/** How many commands may wait for an answer. Further commands are dropped: a bus that hangs must not fill the memory. */
+/**
+ * How many commands may wait for a reply of Redis. Further commands are dropped: a Redis that hangs must not fill the
+ * memory.
+ */
 const MOST_WAITING = 500;
 const CHECK_MS = 1000;
 const CLOSE_MS = 500;
@@ -33,7 +36,8 @@ const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  * Creates the bus over a Redis server: PUBLISH and SUBSCRIBE for messages between machines, and the keys of the Claude
  * API for people who inspect Redis.
  *
- * While Redis is unavailable, only the messages of this time are lost. Reasons: decision 072.
+ * If Redis is unavailable for some time, only the messages of this time are lost. Reasons:
+ * docs/decisions/072-redis-is-a-bus.md.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();

@@ -20,7 +20,7 @@ export interface HeartbeatDeps {
   readonly now?: () => number;
 }
 
-/** Heartbeats between the workers of one store. Reasons: decision 161. */
+/** Heartbeats between the workers of one store. Reasons: docs/decisions/161-signs-of-life.md. */
 export interface Heartbeat {
   start(): void;
   stop(): Promise<void>;
@@ -31,7 +31,8 @@ const BEAT_MS = 400;
 const MISSED = 3;
 /**
  * If a worker is silent, only those of its leases are freed that end within this time. A lease that ends later is left
- * to expire, because it protects effects that no fence can stop.
+ * to expire, because it protects effects outside the store. The store rejects late writes of a worker without a lease,
+ * but nothing stops its other effects.
  */
 const FENCED_MS = 5000;
 /** A worker that was silent for this long is removed from the list. */

@@ -19,7 +19,7 @@ export interface LocalEngineDeps {
   readonly runtime: Runtime;
   /** The states of the sessions that this process knows. */
   readonly states?: StateCache | undefined;
-  /** Identifies this process: `host:pid:start`, so that the leases of dead processes can be freed. */
+  /** Identifies this process: `host/pid/start`, so that the leases of dead processes can be freed. */
   readonly owner: string;
   /** Whether another owner is a process of this host that has ended. */
   readonly isDead?: (owner: string) => boolean;
@@ -41,9 +41,9 @@ const LONGEST_LINE = 1000;
 const SHORT_LINE = 16;
 
 /**
- * Runs sessions in this process. The store announces due sessions, and a search every second finds due sessions that
- * were not announced. While places are free and the store has one tenant, due sessions are claimed immediately.
- * Otherwise, sessions wait in a queue and tenants take turns.
+ * Runs sessions in this process. The store announces due sessions (sessions with work to do), and a search every second
+ * finds due sessions that were not announced. While places are free and the store has one tenant, due sessions are
+ * claimed immediately. Otherwise, sessions wait in a queue and tenants take turns.
  */
 export function createLocalEngine(deps: LocalEngineDeps): Engine {
   const { store, runtime, owner, leaseMs = 4000, concurrency = 64, now = Date.now, report = () => {} } = deps;

@@ -1,6 +1,6 @@
 import type { Event } from "@skein/protocol";
 
-/** Events from clients and people that make a session due. */
+/** Events from clients and people that make a session due (give it work to do). */
 const WAKING: ReadonlySet<Event["event_type"]> = new Set([
   "prompt.accepted",
   "await.answered",

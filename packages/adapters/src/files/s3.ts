@@ -15,7 +15,7 @@ export interface S3FileStoreOptions {
   readonly prefix?: string;
   /** The time limit for a request. */
   readonly timeoutMs?: number;
-  /** The time limit until the answer begins. The limit grows by a second for each MiB that is sent. */
+  /** The time limit until the HTTP response begins. The limit grows by a second for each MiB that is sent. */
   readonly answerMs?: number;
 }
 

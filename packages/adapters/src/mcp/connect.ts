@@ -37,7 +37,8 @@ interface Session {
 /**
  * Connects to an MCP server and returns its tools. Throws if the server cannot be reached.
  *
- * Later, a call that fails returns an error result for the model. If the server died, the next call starts it again.
+ * Later, a tool call that fails becomes an error result for the model. If the server died, the next tool call starts it
+ * again.
  */
 export async function connectMcpServer(options: McpServerOptions): Promise<McpConnection> {
   const { name, connectTimeoutMs = 15_000, callTimeoutMs = 60_000, maxTools = 100 } = options;

@@ -14,7 +14,10 @@ export interface OpenTransport {
   readonly transport: Transport;
   /** Returns the last lines that a started server wrote to standard error, for error messages. */
   readonly complaint: () => string;
-  /** Waits, after the transport was closed, until a started server has ended. A server that does not end is killed. */
+  /**
+   * Waits until a started server has ended. Call it after the transport was closed, which kills a server that does not
+   * end.
+   */
   readonly gone: () => Promise<void>;
 }
 

@@ -49,7 +49,10 @@ const MESSAGE_BYTES = 8 * 1024 * 1024;
 /** If a server has not ended this long after the request to end, it is killed. */
 const KILL_AFTER_MS = 500;
 
-/** Calls `closing` as soon as the connection must not be used any more. The transport may close much later. */
+/**
+ * Prepares the connection to an MCP server. Calls `closing` as soon as the connection must not be used any more. The
+ * transport may close much later.
+ */
 export async function openTransport(name: string, place: McpPlace, closing: () => void): Promise<OpenTransport> {
   const { command, url } = place;
   if ((command === undefined) === (url === undefined))
@@ -140,11 +143,14 @@ function overHttp(
   return { transport, complaint: () => "", gone: () => Promise.resolve() };
 }
 
-/** Returns a fetch with a size limit. If an answer is larger than `MESSAGE_BYTES`, this fetch closes the connection. */
+/**
+ * Returns a fetch with a size limit. If the response to a POST is larger than `MESSAGE_BYTES`, this fetch closes the
+ * connection.
+ */
 function limitedFetch(send: Fetch, giveUp: () => void): Fetch {
   return async (url, init) => {
     const response = await send(url, init);
-    // The limit is for the answer to a message. A stream that the client opens with GET has many messages and may be
+    // Only the response to a POST is limited. A stream that the client opens with GET has many messages and may be
     // endless.
     if (init?.method !== "POST" || !response.body) return response;
     let size = 0;

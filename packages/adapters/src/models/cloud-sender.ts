@@ -15,7 +15,7 @@ interface CloudClient {
 
 /**
  * Sends requests through the official client of a cloud. The client adds the address, the format and the signature.
- * Reasons: decision 250.
+ * Reasons: docs/decisions/250-claude-in-clouds.md.
  */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>

@@ -9,7 +9,7 @@ interface ToldError {
   readonly code?: unknown;
 }
 
-/** Converts the answer to a rejected request to a failure, without the API key and the request headers. */
+/** Converts the response to a rejected request to a failure, without the API key and the request headers. */
 export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "headers">, text: string): ModelFailure {
   const told = toldError(parsedOrUndefined(text));
   const code = codeOf(status, told);

@@ -13,7 +13,7 @@ export interface Deployment {
   readonly id: string;
   readonly uri: string;
   readonly services: readonly string[];
-  /** How many wake-ups this version still has to handle. */
+  /** How many wake-ups (requests to work on a session) this version still has to handle. */
   readonly open: number;
 }
 

@@ -49,8 +49,8 @@ export async function listenForRestate(options: EndpointOptions): Promise<Restat
           inactivityTimeout: SILENCE,
           abortTimeout: SILENCE,
           enableLazyState: true,
-          // A wake-up that no worker could handle is dropped, so that it never blocks its session. The workers'
-          // search for due sessions sends another wake-up.
+          // A wake-up (a call of `drive`) that no worker could handle is dropped, so that it never blocks its session.
+          // The workers' search for due sessions sends another wake-up.
           retryPolicy: {
             initialInterval: 50,
             exponentiationFactor: 2,

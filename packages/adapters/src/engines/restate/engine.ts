@@ -28,7 +28,9 @@ export interface RestateEngineDeps {
 }
 
 const SWEEP_MS = 500;
-/** All workers together send at most one wake-up for a session in this time. */
+/**
+ * All workers together send at most one wake-up (a request to work on a session) for an overdue session in this time.
+ */
 const SEND_AGAIN_MS = 5000;
 /** A drive that changed nothing is repeated after this delay. The delay grows with each attempt. */
 const BUSY_MS = 250;
@@ -43,8 +45,8 @@ const CLOCK_SLACK_MS = 1000;
  */
 const UNPLACED_MS = 1500;
 /**
- * If a session is still due after this time, this worker has no free place for it. The worker sends a new wake-up, and
- * any worker may get it.
+ * If a session is still due after this time, this worker probably has no free place for it. The worker sends a new
+ * wake-up, and any worker may get this wake-up.
  */
 const SEND_MS = 3000;
 /** If a session waited longer than this for a place, this process checks again whether the session is due. */
@@ -56,7 +58,7 @@ const PER_TENANT = 100;
  * Drives sessions that Restate gives to this process. Restate chooses the worker, retries, and keeps timers. But
  * `due_at` in the store decides whether a session is due. Workers therefore also drive due sessions that Restate gives
  * to no worker. Restate runs one attempt for a session at a time, so a new attempt may take the lease of the previous
- * attempt. Reasons: decision 160.
+ * attempt. Reasons: docs/decisions/160-restate-engine.md.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;

@@ -1,5 +1,6 @@
 /**
- * A wake-up for a session. If several wake-ups have the same key, Restate ignores all but the first for some minutes.
+ * A request to check whether a session is due, and to work on it. If several wake-ups have the same key, Restate
+ * ignores all but the first for some minutes.
  */
 export interface WakeUp {
   readonly sessionId: string;
@@ -10,7 +11,10 @@ export interface WakeUp {
 }
 
 export interface IngressDeps {
-  /** The ingresses of the cluster. If an ingress does not answer, the next ingress is asked. */
+  /**
+   * The addresses of the cluster's ingresses, the HTTP servers that accept requests. If an ingress does not answer, the
+   * next ingress is asked.
+   */
   readonly urls: readonly string[];
   readonly service: string;
   /** The bearer token for an ingress behind a gateway that requires one. */

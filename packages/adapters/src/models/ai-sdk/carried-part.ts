@@ -1,6 +1,9 @@
 import type { SharedV4ProviderMetadata } from "@ai-sdk/provider";
 
-/** What a block carries for a provider of the AI SDK. */
+/**
+ * Data of a provider of the AI SDK that is stored with a content block. Only the model that wrote the block gets this
+ * data back.
+ */
 export interface CarriedPart {
   /** The `providerMetadata` of the part. The next call sends it back as `providerOptions`. */
   readonly metadata?: SharedV4ProviderMetadata;

@@ -19,7 +19,7 @@ interface PartReader {
 /** Reads the parts of a stream. Throws if a part is an error, or if the provider did not end the answer. */
 export function createPartReader(answer: AnswerStream): PartReader {
   const blocks = new Map<string, { index?: number; metadata?: SharedV4ProviderMetadata }>();
-  /** The calls with incomplete input. */
+  /** The tool calls whose input is incomplete. */
   const calls = new Map<string, { readonly name: string; input: string }>();
   let hasBegun = false;
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
@@ -123,7 +123,10 @@ function isNoResponse(error: unknown): boolean {
   return error instanceof Error && error.name === "AI_InvalidResponseDataError";
 }
 
-/** Allows only one retry, because a wrong address is more likely than a server that recovers. */
+/**
+ * Returns the failure for an answer that is empty or no stream of a model. Allows only one retry, because a wrong
+ * address is more likely than a server that recovers.
+ */
 function noAnswer(): ModelFailure {
   const message =
     "The answer was empty, a web page or not a stream, so the address is not that of a model. Check the address of the model.";

@@ -19,7 +19,7 @@ type Mark = (typeof MARKS)[keyof typeof MARKS];
 interface MessagesCall extends PreparedCall {
   /** Returns the body with `stream: true` as JSON bytes. This is faster than `JSON.stringify`. */
   readonly encoded: () => Uint8Array | LargeBody;
-  /** The tool that the model calls to answer, if the call has such a tool. */
+  /** The name of the tool through which the model gives a structured answer, if the request has such a tool. */
   readonly answerTool: string | undefined;
 }
 
@@ -69,8 +69,8 @@ function toolChoiceOf({ toolChoice }: ModelCall, { parallelTools }: ModelAbiliti
 }
 
 /**
- * Removes `carry` from thinking. Skein sets `carry` to recognise the model's own thinking. The provider does not know
- * it.
+ * Removes the field `carry` from the blocks. Skein sets this field to recognise the model's own thinking. The provider
+ * does not know the field.
  */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
@@ -91,8 +91,8 @@ function thinkingOf(
 ): { readonly fields: JsonObject; readonly leftOut: readonly LeftOut[] } {
   const budget = Math.min(Math.max(thinkingTokens, LEAST_THINKING), maxTokens - 1);
   if (thinkingTokens === 0 || budget < LEAST_THINKING || !abilities.thinking) return { fields: {}, leftOut: [] };
-  // The API requires signed thinking before open calls while thinking is on. A step that another model began has no
-  // signed thinking.
+  // While thinking is on, the API requires signed thinking before the tool calls whose results end the conversation. If
+  // another model asked for these calls, there is no signed thinking.
   if (openCalls(turns).some((block) => carryOf(block)))
     return {
       fields: {},

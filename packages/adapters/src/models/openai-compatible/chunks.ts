@@ -50,7 +50,10 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
     }
   }
 
-  /** Returns the call of a delta. Begins the call if it is new. Returns undefined if the delta belongs to no call. */
+  /**
+   * Returns the tool call to which a delta belongs, and begins this call if it is new. Returns undefined if the delta
+   * belongs to no tool call.
+   */
   function callOf(delta: JsonObject): OpenCall | undefined {
     const index = typeof delta["index"] === "number" ? delta["index"] : undefined;
     const id = filled(delta["id"]);
@@ -106,8 +109,8 @@ export function createChunkReader(answer: AnswerStream, newId: (call: number) =>
 }
 
 /**
- * Decides whether a delta with a name begins a new call or continues the known call. Some servers repeat the name in
- * every delta. Some give all calls the same index or id.
+ * Decides whether a delta with a tool's name begins a new tool call or continues the known one. Some servers repeat the
+ * name in every delta. Some give all calls the same index or id.
  */
 function isAnother(
   known: OpenCall,

@@ -4,8 +4,8 @@ import { countedUsage, objectIn } from "../counted-usage.ts";
 import { cutStream, streamFailure } from "../failures-of-openai.ts";
 
 /**
- * Reads the events of a stream of the Responses API. Items are identified by their index, because ids may differ between the stream and
- * its end.
+ * Reads the events of a stream of the Responses API. Items are identified by their index, because the id of an item may
+ * differ between its events.
  */
 export function createEventReader(answer: AnswerStream) {
   /** The block of an item, by the item's index. */

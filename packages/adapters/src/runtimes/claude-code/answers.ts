@@ -2,8 +2,8 @@ import type { SessionState } from "@skein/core";
 import type { Event, FactData } from "@skein/protocol";
 
 /**
- * Answers of clients, by tool call. The session's state has only answers to its own calls. Subagents of Claude Code
- * also ask questions.
+ * The answers of people and clients to questions and approvals, by tool call. The session's state has only the answers
+ * to calls of the session. This object also has the answers to calls of Claude Code's subagents.
  */
 export interface Answers {
   get(toolUseId: string): FactData<"await.answered"> | undefined;

@@ -36,7 +36,10 @@ export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | unde
   return refusal === undefined ? undefined : outOfMoneyEnd(refusal);
 }
 
-/** Counts the cost of a run's model calls through the broker, including calls that Claude Code does not report. */
+/**
+ * Counts the cost of a run's model calls that pass the model broker (Skein's proxy to the provider), including calls
+ * that Claude Code does not report.
+ */
 export interface BudgetMeter {
   /** Returns the reason, as a sentence, if no further call is allowed. */
   refusal(): string | undefined;

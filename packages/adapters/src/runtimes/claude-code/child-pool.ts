@@ -6,7 +6,7 @@ import { type Prefetch, createPrefetch } from "./prefetch.ts";
 import { memoryOf } from "./process-memory.ts";
 
 export interface ChildPoolOptions {
-  /** A child ends if it is idle for this time. */
+  /** A child (a process of Claude Code) ends if it is idle for this time. */
   readonly idleMs?: number;
   /** The largest number of idle children. The child that is idle the longest ends first. */
   readonly maxIdle?: number;
@@ -42,7 +42,7 @@ export interface ProcessFigures {
 
 /**
  * The processes of this server, by session. A process is started when a run needs it, or in advance. After the run, it
- * is kept for a while. Reasons: decision 078.
+ * is kept for a while. Reasons: docs/decisions/078-processes-of-claude-code.md.
  */
 export interface ChildPool extends Prefetch {
   /**

@@ -40,7 +40,8 @@ export interface HookBridge {
 }
 
 /**
- * The driver of the session. A child without a driver is idle: its messages are ignored, and its requests are rejected.
+ * The code that works on the session at the moment. A child without a driver is idle: its messages are ignored, and its
+ * requests are rejected.
  */
 interface Driver extends HookBridge {
   /** The limits of the process while it has this driver. */
@@ -49,7 +50,7 @@ interface Driver extends HookBridge {
   /** Stores entries of the transcript. Resolves when the entries are durable. */
   append(entries: readonly Entry[], subpath: string | null): Promise<void>;
   canUseTool: CanUseTool;
-  /** Counts the cost of calls through the broker, and reports when the limit is reached. */
+  /** Counts the cost of the model calls that pass the model broker, and reports when the limit is reached. */
   readonly budget?: BudgetMeter;
   /** Waits until the log has the start of a call. Resolves to false if the start could not be stored. */
   begins(toolUseId: string): Promise<boolean>;

@@ -6,7 +6,7 @@ import type { ModelBroker } from "../../sandboxes/model-broker/index.ts";
 /** The sandbox of Claude Code, and its allowed connections. */
 export interface ClaudeWalls {
   readonly sandbox: Sandbox;
-  /** The broker through which the process calls the model. The real key stays outside of the sandbox. */
+  /** The proxy through which the process calls the model. The real API key stays outside of the sandbox. */
   readonly broker: ModelBroker;
   readonly limits?: SandboxLimits;
   /** Hosts that every session may call. `*.name` allows all subdomains. */

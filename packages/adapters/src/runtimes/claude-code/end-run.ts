@@ -86,7 +86,7 @@ export function failRun(end: RunEnd, batch: Batch, result?: JsonObject): void {
   batch.add(runFailed(state.run, { ...end, now, result }));
 }
 
-/** Completes a run with a final answer if the log does not have the end of the run. */
+/** Completes a run whose final answer is in the log, but whose end is not. */
 export function completeRun(batch: Batch): void {
   const { state, now } = batch;
   if (!state.run) return;

@@ -50,7 +50,10 @@ export interface ClaudeCodeDeps extends Pick<
   readonly hooksOf?: DriveDeps["hooksOf"];
   readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
-  /** The length of a lease. It is longer than the loop's lease, because a fence cannot stop a child's effects. */
+  /**
+   * The length of a lease. It is longer than the loop's lease, because a worker that has lost its lease can no longer
+   * write to the store, but the effects of its child continue.
+   */
   readonly leaseMs?: number;
   /** If a question waits longer for its answer, the process ends. The session then waits without a process. */
   readonly parkAfterMs?: number;
@@ -58,7 +61,9 @@ export interface ClaudeCodeDeps extends Pick<
   readonly firstWordMs?: number;
 }
 
-/** The runtime Claude Code, with the unmodified Claude Agent SDK. Reasons: decision 075. */
+/**
+ * The runtime Claude Code, with the unmodified Claude Agent SDK. Reasons: docs/decisions/075-claude-code-in-our-log.md.
+ */
 export interface ClaudeCode extends Runtime {
   /**
    * Reserves a process that was started in advance for a session with these options. Returns the id that the session
@@ -112,7 +117,8 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         await driveSession(claimed, signal, driveDeps);
       } catch (error) {
         children.drop(claimed.lease.sessionId);
-        // The lease expires instead of being released. The next driver then counts this failure against the run.
+        // The lease expires instead of being released. The worker that takes the session over then counts this failure
+        // against the run.
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },
@@ -135,7 +141,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
   };
 }
 
-/** Returns the stored options, for a server without names from the operator. */
+/** Returns the stored options, with a default folder. Used if the caller gives no `optionsOf`. */
 async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<ResolvedOptions> {
   const options = optionsOf(state, prompt);
   return { ...options, cwd: options.cwd ?? tmpdir() };

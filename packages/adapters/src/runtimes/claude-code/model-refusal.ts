@@ -9,9 +9,9 @@ const UNKNOWN = /^(?:default|best|opusplan)/;
 const SMALL = "haiku";
 
 /**
- * Returns why a session may not call a model through the broker, or undefined if it may. A session may call its named
- * models and Claude Code's small models, if the policy of its key allows them. If a model has a separate address, the
- * session uses it for everything.
+ * Returns why a session may not call a model through the model broker, or undefined if it may. A session may call its
+ * named models and Claude Code's small models, if the policy of its key allows them. If the current model has a
+ * separate address, Claude Code uses this model for everything, so the small models are not allowed.
  */
 export function modelRefusal(
   {

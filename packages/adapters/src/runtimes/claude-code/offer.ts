@@ -6,7 +6,10 @@ import { hasFailedServers, withServerErrors } from "./server-errors.ts";
 
 type Init = Extract<SDKMessage, { type: "system"; subtype: "init" }>;
 
-/** Claude Code's report of an offer. Skein adds the default model. */
+/**
+ * What a new session would have (tools, models, commands, servers), as Claude Code reports it. Skein adds the default
+ * model.
+ */
 export type Offer = Omit<ClaudeOffer, "default_model" | "mcp_servers"> & {
   readonly mcp_servers: readonly { readonly name: string; readonly status: string; readonly error?: string }[];
 };

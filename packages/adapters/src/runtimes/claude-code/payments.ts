@@ -4,14 +4,14 @@ import { reportedCost } from "./budget.ts";
 import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
- * Counts the cost of Claude Code against the operator's caps. The model broker reserves money for a call before it
- * forwards the call. Calls without the broker are not visible. Their usage in the log is counted when the work on the
- * session ends.
+ * Counts the cost of Claude Code against the operator's caps. The model broker reserves money for a model call before
+ * it forwards the call. Skein cannot see model calls that do not pass the broker. It counts their usage in the log when
+ * the work on the session ends.
  */
 export interface Payments {
   /** Begins to count the cost of a session. Returns the function that ends the count. */
   begin(state: () => SessionState): () => Promise<void>;
-  /** Returns a function that reserves money for a call of this session's process. */
+  /** Returns a function that reserves money for a model call of this session's process. */
   payFor(sessionId: string): NonNullable<PassRules["pay"]>;
   /** Returns why a cap rejected the last model call of this session. Returns undefined if the money was enough. */
   refusal(sessionId: string): string | undefined;

@@ -29,8 +29,9 @@ const LINES_OF_A_FACT = 200;
 const INTERRUPTION = /^\s*\[Request interrupted by user[^\]]*\]\s*$/;
 
 /**
- * Converts a session of Claude Code to facts: its unchanged lines, and the messages, runs and calls of its
- * conversation. The history library has marked lines that a rewind removed, and lines before a compaction.
+ * Converts a session of Claude Code to facts (the contents of log events): its unchanged lines, and the messages, runs
+ * and calls of its conversation. The history library has marked lines that a rewind removed, and lines before a
+ * compaction.
  */
 export function adoptedFacts(session: ClaudeSession, ids: Ids): readonly Fact[] {
   const facts: Fact[] = [];

@@ -46,7 +46,10 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** Checks the options that a request passes to a child process. Reasons: decision 081. */
+/**
+ * Checks the options that a request passes to a child process. Reasons:
+ * docs/decisions/081-what-a-request-hands-to-a-process.md.
+ */
 export interface ClaudePolicy {
   /**
    * Rejects options that the operator has not allowed (`not_allowed`, `arg_not_allowed`), and invalid values

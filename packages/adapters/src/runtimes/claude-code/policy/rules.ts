@@ -7,8 +7,8 @@ import { urlProblem } from "../../../tools/url-problem.ts";
 import type { ClaudeSettings } from "./settings.ts";
 
 /**
- * Has a rule for each part of the options. Invalid values get status 422. Options that the operator has not allowed get
- * status 403.
+ * The rules for each part of a request's options. Invalid values get HTTP status 422. Options that the operator has not
+ * allowed get HTTP status 403.
  */
 
 type Given = Partial<ClaudeOptions>;

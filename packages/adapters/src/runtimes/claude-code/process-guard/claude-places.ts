@@ -27,7 +27,7 @@ export const BROKER_SOCKET = "/run/broker.sock";
 
 /**
  * Returns the sandbox content for a Claude Code process: its program, its configuration, its working folder, and the
- * session's other folders. `files` has the hidden arguments.
+ * session's other folders. `files` are the files that contain the child's secret arguments.
  *
  * Folders have the same path inside and outside, because Claude Code names its transcripts after them.
  */

@@ -42,7 +42,10 @@ export type ChildCause =
   | "message_too_large"
   /** The child exceeded a limit of its sandbox. */
   | "limit"
-  /** The guard ended the child, because this server was paused or busy for longer than its lease allows. */
+  /**
+   * The guard (a program that starts the child) ended the child, because this server was paused or busy for longer than
+   * its lease allows.
+   */
   | "guard";
 
 export interface ChildEnd {
