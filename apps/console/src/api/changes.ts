@@ -66,7 +66,10 @@ interface FollowOptions {
   readonly isKept: () => boolean;
 }
 
-/** Keeps all lists of sessions and awaits up to date, from one stream over all sessions of the tenant. */
+/**
+ * Keeps all lists of sessions and of awaits (waiting questions and approvals) up to date, from one stream over all
+ * sessions of the tenant.
+ */
 export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): void {
   const api = useApi();
   const queries = useQueryClient();

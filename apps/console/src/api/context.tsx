@@ -38,7 +38,7 @@ export function useAwaits() {
   return useQuery({ queryKey: ["awaits"], queryFn: () => api.awaits() });
 }
 
-/** Requests the sessions that run or wait for a person, without the sessions of subagents. */
+/** Requests the sessions with a run in progress (which may wait for a person), without the sessions of subagents. */
 export function useActive() {
   const api = useApi();
   return useQuery({

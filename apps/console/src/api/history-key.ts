@@ -1,7 +1,10 @@
 /** Identifies a session of a coding agent, such as Claude Code. Sessions of two agents may have the same id. */
 export interface HistoryKey {
   readonly id: string;
-  /** The agent. Undefined: if several agents have a session with this id, the one that was active last. */
+  /**
+   * The coding agent. If undefined, and several agents have a session with this id, the session that was active last is
+   * meant.
+   */
   readonly source: string | undefined;
 }
 

@@ -4,7 +4,10 @@
  */
 let aheadMs = 0;
 
-/** Smaller differences are ignored, because they may come from latency or from the whole seconds of the header. */
+/**
+ * Smaller differences are ignored, because they may come from latency, and because the header `Date` has only whole
+ * seconds.
+ */
 const NOTICED_MS = 10_000;
 
 /** Returns how many milliseconds the server's clock is ahead of the device's clock. */
@@ -16,7 +19,7 @@ export function serverNow(): number {
   return Date.now() + aheadMs;
 }
 
-/** Calls `fetch` and reads the server's time from the answer. */
+/** Calls `fetch` and reads the server's time from the header `Date` of the response. */
 export async function timedFetch(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request);
   const told = Date.parse(response.headers.get("date") ?? "");

@@ -25,13 +25,14 @@ interface Line {
 }
 
 /**
- * How often a request is sent at most while the server runs too many statements, and the pause between two attempts.
+ * The most attempts to send a request while the server runs too many statements, and the pause between two attempts.
  */
 const TRIES = 4;
 const PAUSE_MS = 2000;
 
 /**
- * Sends a request. If the server answers that too many statements run, sends it again, `TRIES` times in all at most.
+ * Sends a request. If the server rejects the request because too many statements run, sends it again after a pause.
+ * Gives up after `TRIES` attempts.
  */
 export async function inTurn<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 1; ; tries++)

@@ -156,8 +156,8 @@ export function pricedBlocks(
 }
 
 /**
- * Marks parts that are new, changed or removed since the previous step. A part with a new text counts as changed if the
- * previous step had a part with the same origin and title at its position, which is no longer sent.
+ * Marks parts that are new, changed or removed since the previous step. A part with a new text counts as changed if, at
+ * its position, the previous step had a part with the same origin and title that is no longer sent.
  */
 export function compared(now: readonly SentBlock[], before: readonly SentBlock[] | undefined): readonly SentBlock[] {
   if (!before) return now;

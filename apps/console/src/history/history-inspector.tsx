@@ -148,7 +148,7 @@ function Versions({ session }: { session: HistoryKey }) {
   if (files.data?.length === 0)
     return (
       <Nothing title="No copies of files" state="idle">
-        This session has no copies of files from before its changes.
+        The coding agent kept no copies of the files that this session changed.
       </Nothing>
     );
   return (

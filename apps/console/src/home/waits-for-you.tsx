@@ -8,7 +8,7 @@ interface WaitsForYouProps {
   readonly isLoading: boolean;
 }
 
-/** The questions and approvals of all sessions, answered in place. */
+/** The questions, approvals and frontend tools of all sessions that wait for an answer, with a form to answer each. */
 export function WaitsForYou({ waiting, isLoading }: WaitsForYouProps) {
   return (
     <section className="o1">

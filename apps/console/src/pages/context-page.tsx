@@ -27,7 +27,7 @@ export function ContextPage({ id }: { id: string }) {
   const chosen = steps.findIndex(
     ({ runId, number }) => runId === params.get("run") && number === Number(params.get("step")),
   );
-  // A step in progress has no counts yet.
+  // A step in progress has no token counts yet.
   const lastCounted = steps.findLastIndex(({ usage }) => usage !== null);
   const at = chosen !== -1 ? chosen : lastCounted !== -1 ? lastCounted : steps.length - 1;
   const step = steps[at];

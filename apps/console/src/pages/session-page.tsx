@@ -21,7 +21,7 @@ import { LoadingRows, Nothing } from "../ui/empty-state.tsx";
 import { ProblemBar } from "../ui/problem-bar.tsx";
 import { useQueryValue } from "../ui/use-query-value.ts";
 
-/** One session. A person can read, follow, answer and continue it. */
+/** The page of one session. A person can follow the transcript, answer questions, and write messages. */
 export function SessionPage({ id }: { id: string }) {
   const api = useApi();
   const live = useLiveSession(id);

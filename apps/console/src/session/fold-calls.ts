@@ -3,7 +3,10 @@ import { timeOf } from "@skein/protocol/event-time";
 import { lineChanges } from "../text/line-changes.ts";
 import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
 
-/** Adds an event to the view if the event is about a tool call or an await. Returns whether it is. */
+/**
+ * Adds an event to the view if the event is about a tool call, or about the wait of a tool call for an answer. Returns
+ * whether it is.
+ */
 export function foldCall(view: SessionView, event: Event): boolean {
   const at = Date.parse(timeOf(event));
   switch (event.event_type) {

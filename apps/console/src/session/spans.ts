@@ -13,7 +13,7 @@ export interface Span {
   readonly from: number;
   readonly to: number;
   readonly sequence: number;
-  /** When the piece began, as the time of its event. */
+  /** When the piece began, in milliseconds since 1970. */
   readonly at: number;
   readonly title: string;
   /** The number of a step, or the sign of a failed or unknown call. Shown if the piece is wide enough. */

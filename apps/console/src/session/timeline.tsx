@@ -26,8 +26,8 @@ const SHORTEST_MS = 1500;
 const LEAST_MS = 300;
 
 /**
- * Shows when model calls, tool calls and waits happened. Each of the first four subagents has a lane. The wheel
- * zooms, and dragging scrolls.
+ * Shows when model calls, tool calls and waits happened. Subagents with the same name share a lane, and only the first
+ * four names have a lane. The wheel zooms, and dragging scrolls.
  */
 export const Timeline = memo(function Timeline({ view, isRunning, visible, onShow }: TimelineProps) {
   const now = useNow(1000, isRunning);

@@ -1,6 +1,6 @@
 import type { Api, Session } from "../api/api.ts";
 
-/** Imports the chosen file. Throws a sentence that says why the file is not a session. */
+/** Imports the chosen file. Throws an error that says why the file is not a session. */
 export async function sessionFromFile(api: Api, file: File): Promise<Pick<Session, "id">> {
   const text = await file.text();
   if (file.name.endsWith(".jsonl")) return api.adopt([claudeFile(file.name, text)]);

@@ -1,6 +1,6 @@
 import { diffLines } from "diff";
 
-/** Longer texts are not compared: all their lines count as changed. */
+/** If two texts have more characters in total, they are not compared: all their lines count as changed. */
 const MOST = 200_000;
 
 /** Returns the old and the new texts in the input of a call that changes a file. */

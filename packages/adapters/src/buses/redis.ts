@@ -27,7 +27,7 @@ const CONNECTIONS = "active_connections";
 /** Expiry times, in seconds, of the Redis keys that the Claude API specifies. */
 const SESSION_SECONDS = "3600";
 const LOCK_SECONDS = "300";
-/** How often the connections and locks are written again, in case Redis has lost them. */
+/** How often the set of connected sessions and the locks are written again, in case Redis has lost them. */
 const AGAIN_MS = 30_000;
 /** Removes a lock only if this machine set it. */
 const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
@@ -73,7 +73,7 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
     return client;
   }
 
-  /** Sends a command without waiting for its answer. */
+  /** Sends a command without waiting for the reply of Redis. */
   function send(...command: readonly string[]): void {
     if (!talker.isReady) return;
     talker.sendCommand([...command]).catch(() => {});
@@ -84,8 +84,8 @@ export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   }
 
   /**
-   * Adds sessions to the set of connections. The specification has no expiry for the set. Skein sets one, because the
-   * entries of a killed machine would otherwise stay for ever.
+   * Adds sessions to the Redis set of sessions with a connected client. The specification has no expiry for the set.
+   * Skein sets one, because the entries of a killed machine would otherwise stay for ever.
    */
   function follow(...sessionIds: readonly string[]): void {
     send("SADD", CONNECTIONS, ...sessionIds);

@@ -1,6 +1,6 @@
 /**
- * A request to check whether a session is due, and to work on it. If several wake-ups have the same key, Restate
- * ignores all but the first for some minutes.
+ * A request to check whether a session is due (has work to do), and to work on it. If several wake-ups have the same
+ * key, Restate ignores all but the first for some minutes.
  */
 export interface WakeUp {
   readonly sessionId: string;

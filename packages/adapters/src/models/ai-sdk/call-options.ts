@@ -30,7 +30,7 @@ import type { CarriedPart } from "./carried-part.ts";
 
 type AssistantPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
-/** Converts a call to the format of the AI SDK. Also returns the parts of the conversation that are left out. */
+/** Converts a model call to the format of the AI SDK. Also returns the parts of the conversation that are left out. */
 export function callOptions(
   call: ModelCall,
   { abilities, provider }: { readonly abilities: ModelAbilities; readonly provider: string },
@@ -136,7 +136,7 @@ function carriedIn(block: ContentBlock): CarriedPart {
   return carryOf(block)?.data ?? {};
 }
 
-/** Returns the provider's id of a call. */
+/** Returns the provider's id of a tool call. */
 function providerId(call: ContentBlock): string {
   return carriedIn(call).id ?? String(call["id"]);
 }

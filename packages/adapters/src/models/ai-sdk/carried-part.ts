@@ -5,9 +5,9 @@ import type { SharedV4ProviderMetadata } from "@ai-sdk/provider";
  * data back.
  */
 export interface CarriedPart {
-  /** The `providerMetadata` of the part. The next call sends it back as `providerOptions`. */
+  /** The `providerMetadata` of the part. The next request sends this metadata back as `providerOptions`. */
   readonly metadata?: SharedV4ProviderMetadata;
-  /** The provider's id of a call, if the log has a different id for the call. */
+  /** The provider's id of a tool call, if the log has a different id for the call. */
   readonly id?: string;
   /** The kind of a part, if only the provider understands the part. */
   readonly custom?: string;

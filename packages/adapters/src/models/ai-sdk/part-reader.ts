@@ -25,8 +25,8 @@ export function createPartReader(answer: AnswerStream): PartReader {
   let finish: { readonly usage: LanguageModelV4Usage; readonly finishReason: LanguageModelV4FinishReason } | undefined;
 
   /**
-   * Returns the id under which the input of a call was streamed. Some providers send the complete call under another
-   * id.
+   * Returns the id under which the input of a tool call was streamed. Some providers send the complete tool call under
+   * another id.
    */
   function writtenId({ toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string }) {
     if (calls.has(toolCallId)) return toolCallId;
@@ -45,7 +45,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
     return block;
   }
 
-  /** Ends a text or reasoning. Keeps an empty block for its provider metadata. */
+  /** Ends a block of text or reasoning. Keeps an empty block only if it has provider metadata. */
   function endBlock(key: string, metadata: SharedV4ProviderMetadata | undefined, isText: boolean): void {
     const { index, metadata: told } = blockOf(key, metadata);
     if (told && index !== undefined) answer.carry(index, { metadata: told } satisfies CarriedPart);
@@ -104,7 +104,7 @@ export function createPartReader(answer: AnswerStream): PartReader {
           finish = part;
           return undefined;
         default:
-          // Files, sources, pings and the provider's tools are not part of our answers.
+          // An answer of Skein contains no files, sources, pings or tools of the provider.
           return undefined;
       }
     },

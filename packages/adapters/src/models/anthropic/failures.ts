@@ -98,7 +98,8 @@ export function asFailure(error: unknown): unknown {
 }
 
 /**
- * Returns the code of an error that the loop can handle. The API shows the kind of these errors only in the message.
+ * Returns a code for the errors that the loop handles in a special way. The API names the kind of these errors only in
+ * the message.
  */
 function codeOf(message: string | undefined): string | undefined {
   if (/prompt is too long|input is too long|context window|context limit/i.test(message ?? ""))

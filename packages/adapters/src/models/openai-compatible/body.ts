@@ -140,7 +140,10 @@ function assistantMessage({ content }: Turn, quirks: ChatQuirks): readonly JsonO
   return text === "" && calls.length === 0 ? [] : [message];
 }
 
-/** Returns the earlier reasoning, if the server requires it. */
+/**
+ * Returns the earlier reasoning for the server: the `reasoning_details` that the server sent, and the text if the
+ * server requires it.
+ */
 function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: ChatQuirks): JsonObject {
   const thinking = blocks.filter(({ type }) => type === "thinking");
   const details = thinking.flatMap((block) => {
@@ -154,7 +157,7 @@ function reasoningBack(blocks: readonly ContentBlock[], { reasoning_back }: Chat
   };
 }
 
-/** Returns the server's id of a call. */
+/** Returns the server's id of a tool call. */
 function providerId(call: ContentBlock): unknown {
   const { id } = (carryOf(call)?.data ?? {}) as { readonly id?: unknown };
   return id ?? call["id"];

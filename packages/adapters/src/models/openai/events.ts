@@ -10,7 +10,7 @@ import { cutStream, streamFailure } from "../failures-of-openai.ts";
 export function createEventReader(answer: AnswerStream) {
   /** The block of an item, by the item's index. */
   const blocks = new Map<number, number>();
-  /** The call blocks whose input has begun to arrive. */
+  /** The blocks of tool calls whose input has begun to arrive. */
   const hasInput = new Set<number>();
   let response: JsonObject | undefined;
   let refused = false;
@@ -21,7 +21,7 @@ export function createEventReader(answer: AnswerStream) {
       blocks.set(place, answer.call({ id: String(item["call_id"]), name: String(item["name"]) }));
   }
 
-  /** Adds the input of a call or the text of a message. Some servers send this only at the end of an item. */
+  /** Adds the input of a tool call or the text of a message. Some servers send this only at the end of an item. */
   function addMissing(place: number, item: JsonObject): void {
     if (item["type"] === "function_call") {
       if (!blocks.has(place)) begin(place, item);

@@ -37,7 +37,8 @@ export function createVertexSender({ region, project, key, url, fetch, now }: Ve
   });
   const send = createCloudSender(client);
   return async (request) => {
-    // If the client waited for the token, it would not stop when the request is aborted.
+    // The client would continue to wait for a token after the request is aborted, so this code waits for the token
+    // first.
     await tokens.current(request.signal);
     return send(request);
   };

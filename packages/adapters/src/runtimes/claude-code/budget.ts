@@ -70,7 +70,10 @@ export function createBudgetMeter(
   };
 }
 
-/** Returns the cost of a call with the reported usage, in picos. Returns 0 for a model without a price. */
+/**
+ * Returns the cost of a model call with the reported usage, in pico-dollars (10⁻¹² $). Returns 0 for a model without a
+ * price.
+ */
 export function reportedCost(model: string, usage: ReportedUsage, price?: ModelPrice): bigint {
   const { input_tokens, output_tokens } = usage;
   const tokens = { ...usage, input_tokens: input_tokens ?? 0, output_tokens: output_tokens ?? 0 };

@@ -33,7 +33,10 @@ export function removeSessionFiles(configDir: string, sessionId: string): void {
   for (const path of namedIn(configDir, (name) => name.includes(sessionId))) removeWithoutLinks(configDir, path);
 }
 
-/** Returns the sessions with files that have not changed for an hour. A killed server left these files. */
+/**
+ * Returns the ids of sessions with files that have not changed for an hour. If such a session was deleted, a killed
+ * server left these files.
+ */
 export function abandonedSessions(configDir: string, now: number): readonly string[] {
   const found = namedIn(configDir, (name) => UUID.test(name)).filter(
     (path) => now - changedAt(join(configDir, ...path)) > ABANDONED_MS,

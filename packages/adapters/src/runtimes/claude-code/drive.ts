@@ -59,7 +59,10 @@ export async function driveSession(claimed: Claimed, signal: AbortSignal, deps: 
   }
 }
 
-/** The transcript must grow by this factor before the next snapshot. Readers then read at most a fifth of the log. */
+/**
+ * The transcript must grow by this factor before the next snapshot. While the session sleeps, readers then read the
+ * snapshot and at most a fifth of the transcript.
+ */
 const GROWTH = 1.25;
 
 function growths(entries: number): number {
@@ -93,7 +96,7 @@ async function work(drive: Drive): Promise<TurnEnd> {
   await log.write(({ state }) =>
     state.run || state.rewinds.length > 0 || nextPrompt(state) ? undefined : { dueAt: null },
   );
-  // A snapshot only saves work, so an error is ignored. A later worker writes the next snapshot.
+  // Without the snapshot, readers are slower until a later worker writes one, so an error is ignored.
   if (snapshot && log.released) deps.store.writeSnapshot(lease.sessionId, snapshot).catch(() => undefined);
   return "ended";
 }
@@ -128,7 +131,8 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   // Only a run with a limit needs to know the price before it begins.
   const { termsOf } = hasLimit ? await modelOfRun(drive, prompt) : createSessionModels(log.state.tenant, drive.deps);
   // The child gets its prompt while the beginning of the run is appended. The child's messages are appended later, and
-  // calls with effects wait for that append. If the append is rejected, an answer is lost, but nobody has seen it.
+  // calls with effects wait for that append. If the append is rejected, an answer of the model is lost, but nobody has
+  // seen it.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;

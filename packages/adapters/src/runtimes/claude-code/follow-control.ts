@@ -19,8 +19,8 @@ export function followControl(child: Child, first: SessionState): (state: Sessio
 }
 
 /**
- * Changes the model of the child. Without the broker, the child cannot call a model with a separate address, so the next
- * run starts another process.
+ * Changes the model of the child. Without the model broker, the child cannot call a model with a separate address, so
+ * the next run starts another process.
  */
 async function changeModel(child: Child, model: string): Promise<void> {
   if (!child.isBrokered && (await child.models.reach(model))) return;

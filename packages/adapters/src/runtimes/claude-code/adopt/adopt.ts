@@ -12,7 +12,7 @@ export interface AdoptDeps {
 }
 
 /**
- * Makes a Skein session from a session of Claude Code, under the same id, in one append. Only reads Claude Code's
+ * Makes a Skein session from a session of Claude Code, under the same id, in one append. Does not change Claude Code's
  * files. Does not copy permissions: the new session has the default permissions.
  */
 export async function adopt(
@@ -26,7 +26,7 @@ export async function adopt(
       facts.map((fact) => ({ ...fact, id: ids() })),
       { expect: 0 },
     );
-    // The snapshot only saves time for the first reader, so an error is ignored.
+    // Without the snapshot, the first reader is slower, so an error is ignored.
     await store.writeSnapshot(session.id, snapshotOf(foldAll(session.id, events))).catch(() => {});
   } catch (error) {
     if (!isKnownError(error, "conflict")) throw error;

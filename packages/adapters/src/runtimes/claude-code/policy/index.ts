@@ -57,7 +57,10 @@ export interface ClaudePolicy {
    * secrets.
    */
   admit(options: Partial<ClaudeOptions>, request: PolicyRequest): Promise<Partial<ClaudeOptions>>;
-  /** Lets a fork use the secrets of its parent. */
+  /**
+   * Gives a fork the secrets of its parent, and the API key, sandbox and permissions that this policy has recorded for
+   * its parent.
+   */
   inherit(parentId: string, forkId: string, tenant: string): Promise<void>;
   /** Forgets the secrets of a deleted session. */
   forget(sessionId: string, tenant: string): Promise<void>;
@@ -78,7 +81,10 @@ export interface ClaudePolicyDeps {
   readonly records: Records;
   /** Returns the working folder for a session without a named folder. The policy creates this folder. */
   readonly defaultFolder: (tenant: string, sessionId: string) => string;
-  /** The folders of the server's data. A request must not name a folder that contains any of this data. */
+  /**
+   * The folders of the server's data. A request must not name a folder that contains any of this data, or is inside of
+   * one of these folders.
+   */
   readonly ownData?: readonly string[];
   /** Addresses that requests may use, besides public addresses. */
   readonly places?: Places;

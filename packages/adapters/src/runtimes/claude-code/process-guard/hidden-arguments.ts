@@ -68,7 +68,7 @@ function removeEmpty(folder: string): void {
   }
 }
 
-/** Creates a folder that no other user can read. Rejects an existing folder of another user. */
+/** Creates a folder that no other user can read. Rejects an existing folder that another user owns or can read. */
 function makeOwn(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const found = lstatSync(folder);
