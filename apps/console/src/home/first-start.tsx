@@ -4,7 +4,7 @@ import { type Agent, type NewAgent, sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
 
-/** The tool that a server has for the demo. It asks for approval, and changes nothing. */
+/** The tool that a server has for the demo. A call of this tool needs an approval, and changes nothing. */
 const DEMO_TOOL = "demo_refund";
 
 const HELPER: NewAgent = {

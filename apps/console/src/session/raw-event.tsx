@@ -11,7 +11,7 @@ import type { SessionView } from "./view.ts";
 /** Only this many characters of an event are shown. The export has all characters. */
 const MOST = 200_000;
 
-/** One stored event, which has a URL. */
+/** A dialog that shows one stored event. Each event has a URL. */
 export function RawEvent({
   view,
   sequence,

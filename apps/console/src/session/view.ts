@@ -170,7 +170,7 @@ export interface Aside {
 }
 
 /**
- * What the page of a session shows. It comes from the session's log, except drafts and the unknown effects of calls
+ * The data of a session's page. All data comes from the session's log, except drafts and the unknown effects of calls
  * that a fork copied from its parent session.
  */
 export interface SessionView {

@@ -19,8 +19,8 @@ interface MergedPages<One, Other> {
 }
 
 /**
- * The second list has the sessions of coding agents on one machine. It is loaded as a whole, up to this number of rows.
- * Rows beyond this number are not shown.
+ * The second list (sessions of coding agents on one machine) is loaded as a whole, up to this number of rows. Further
+ * rows are not shown.
  */
 const MOST_OTHERS = 10_000;
 

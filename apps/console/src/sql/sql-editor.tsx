@@ -53,8 +53,8 @@ const LOOK = EditorView.theme({
 });
 
 /**
- * An editor for one statement, with completion of tables and columns. It is in a shadow root. Outside a shadow root it
- * would add a style element, which the content security policy of the page forbids.
+ * An editor for one statement, with completion of tables and columns. The editor is in a shadow root, because elsewhere
+ * it would add a style element to the page, which the content security policy forbids.
  */
 export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);

@@ -10,7 +10,7 @@ const MOST = 400_000;
 
 /**
  * Markdown as elements. HTML is shown as text, images are shown as links, and the tooltip of a link shows its target.
- * Each block is parsed once: while a text grows, only its last block is parsed again.
+ * The blocks are parsed separately: while a text grows, only its last block is parsed again.
  */
 export function Markdown({ text }: { text: string }) {
   const isLong = text.length > MOST;

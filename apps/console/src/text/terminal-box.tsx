@@ -7,7 +7,9 @@ import { terminalPieces } from "./terminal-lines.ts";
 const LINES = 14;
 const MOST = 200_000;
 
-/** The output of a command with its colours. Only the end of a long output is shown, because the end has the result. */
+/**
+ * The output of a command with its colours. A long output is folded to its last lines, because they have the result.
+ */
 export function TerminalBox({ output }: { output: string }) {
   const [isWhole, setWhole] = useState(false);
   const lines = useMemo(() => shownLines(output.replace(/\n+$/, "")), [output]);

@@ -8,8 +8,8 @@ export interface TerminalPiece {
 }
 
 /**
- * Control sequences that contain a text, such as a title, a link or the clipboard. They match even if their end is
- * missing.
+ * Control sequences that contain a text, such as a title, a link or the clipboard. The pattern also matches a sequence
+ * whose end is missing.
  */
 // oxlint-disable-next-line no-control-regex
 const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C|$)/g;

@@ -20,7 +20,7 @@ export function stateOf({
   return total_runs === 0 ? "idle" : "queued";
 }
 
-/** Ids begin with their time, so the ids of the same minute differ only at the end. */
+/** An id begins with the time of its creation, so the ids of the same minute differ only at the end. */
 export function shortId(id: string): string {
   return `${id.slice(0, 8)}…${id.slice(-4)}`;
 }

@@ -19,7 +19,7 @@ export function rejectedRequest({ status, headers }: Pick<Answer, "status" | "he
   );
 }
 
-/** Returns an error text for a rejected request, if the server's answer has no error in OpenAI's format. */
+/** Returns an error text for a rejected request, if the server's response has no error in OpenAI's format. */
 export function rejection(status: number, headers: Answer["headers"], text: string): string {
   const told = `The model's server answered with status ${status}`;
   const target = headers.get("location")?.replace(/\?.*/, "");
@@ -44,15 +44,15 @@ export function streamFailure(error: unknown): ModelFailure {
 }
 
 /**
- * Returns the HTTP status from the error's code. Some servers send the status as a code if they have already begun to
- * answer.
+ * Returns the HTTP status from the error's code. Some servers send the status as this code, if an error happens after
+ * the response has begun.
  */
 function statusIn({ code }: ToldError): number | undefined {
   const status = Number(code ?? Number.NaN);
   return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
-/** Returns the failure for an answer with status 200 that is not a stream of events. */
+/** Returns the failure for a response with status 200 that is not a stream of events. */
 export function notStreamed(text: string): ModelFailure {
   const body = parsedOrUndefined(text);
   const told = toldError(body);
@@ -83,7 +83,7 @@ export function brokenRequest(error: unknown): unknown {
   );
 }
 
-/** Recognises the error of `httpRequest` and `fetch` for a connection that broke during the answer. */
+/** Recognises the error of `httpRequest` and `fetch` for a connection that broke during the response. */
 export function isBroken(error: unknown): boolean {
   return error instanceof TypeError && error.message === "terminated";
 }

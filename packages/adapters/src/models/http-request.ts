@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { type LargeBody, isLargeBody } from "./large-body.ts";
 
-/** An answer over HTTP. A `Response` of `fetch` fits this type. */
+/** An HTTP response. A `Response` of `fetch` fits this type. */
 export interface Answer {
   readonly ok: boolean;
   readonly status: number;

@@ -28,7 +28,7 @@ interface OpenAiApi {
 const SILENCE_MS = 300_000;
 const HINT = "Check the network and the address of the model.";
 
-/** Returns a function that makes a request and reads its answer. */
+/** Returns a function that makes a request and reads the model's answer from the response. */
 export function openAiCall(api: OpenAiApi): Model["call"] {
   const { address, apiKey, silenceMs = SILENCE_MS, abilities, prepare, read } = api;
   const send = senderOf(api.fetch);

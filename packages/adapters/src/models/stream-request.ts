@@ -23,7 +23,7 @@ export async function watched<Result>(
     return await request({ signal: stop.signal, heard: () => void timer.refresh() });
   } catch (error) {
     const isSilent = stop.signal.aborted && !signal.aborted;
-    // This closes the connection, even if the answer was not read to its end.
+    // This closes the connection, even if the response was not read to its end.
     stop.abort();
     if (isSilent)
       throw new ModelFailure(
@@ -45,7 +45,7 @@ interface Sending<Asked, Got> {
 }
 
 /**
- * Sends a request and returns its answer. If the provider rejects the request, throws the error that `rejected`
+ * Sends a request and returns the response. If the provider rejects the request, throws the error that `rejected`
  * returns.
  */
 export async function sent<Asked extends { readonly signal?: AbortSignal | null | undefined }, Got extends Answer>(
@@ -65,10 +65,10 @@ export async function sent<Asked extends { readonly signal?: AbortSignal | null 
   throw rejected(answer, await beginningOf(answer));
 }
 
-/** The largest number of bytes that are read of an answer without events. */
+/** The largest number of bytes that are read of a response without events. */
 const MOST_TEXT = 1024 * 1024;
 
-/** Reads the beginning of an answer's text. Ignores the rest, because the answer may be endless. */
+/** Reads the beginning of a response's text. Ignores the rest, because the response may be endless. */
 export async function beginningOf({ body }: Pick<Answer, "body">): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -84,7 +84,7 @@ export async function beginningOf({ body }: Pick<Answer, "body">): Promise<strin
 const NOBODY_THERE = new Set(["ECONNREFUSED", "ENOTFOUND"]);
 const FEW_RETRIES = 2;
 
-/** Returns the failure for a request without an answer. */
+/** Returns the failure for a request that got no response. */
 function unreachable(origin: string, error: unknown, hint: string): ModelFailure {
   const { cause } = error as { readonly cause?: { readonly code?: unknown; readonly message?: string } };
   const why = typeof cause?.code === "string" ? cause.code : (cause?.message ?? "no connection");
@@ -94,7 +94,7 @@ function unreachable(origin: string, error: unknown, hint: string): ModelFailure
   );
 }
 
-/** Passes on an answer's body in chunks. If `take` throws, the request ends. */
+/** Passes on a response's body in chunks. If `take` throws, the request ends. */
 export async function eachChunk(
   { body }: Pick<Answer, "body">,
   watch: Watch,
@@ -106,13 +106,13 @@ export async function eachChunk(
   }
 }
 
-/** The largest event, in characters. An answer has the same limit. */
+/** The largest event, in characters. The whole answer of a model has the same limit. */
 const MOST_EVENT = 32_000_000;
 
 /** Matches a text that begins with a line of an event stream. */
 const BEGINS_AS_EVENT = /^\s*(?:data|event|id|retry)?:/;
 
-/** Passes on the server-sent events of an answer, with their data and name. */
+/** Passes on the server-sent events of a response, with their data and name. */
 export async function eachEvent(
   answer: Pick<Answer, "body">,
   watch: Watch,
@@ -122,7 +122,7 @@ export async function eachEvent(
   let hasEvents = false;
   let before = "";
   // The streams of the official clients are not used. Their nested iterators need more processor time than the rest of
-  // the call.
+  // the model call.
   const { feed } = createParser({
     onEvent({ event, data }) {
       hasEvents = true;

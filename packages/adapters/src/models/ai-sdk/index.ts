@@ -36,8 +36,8 @@ const ABILITIES: ModelAbilities = { ...EVERY_ABILITY, caching: false };
 const SILENCE_MS = 300_000;
 
 /**
- * Creates a model from a model object of the AI SDK. Each call is one request: Skein does retries, time limits, tools
- * and the log. The caller brings the provider's package.
+ * Creates a model from a model object of the AI SDK. Each model call is one request: Skein does retries, time limits,
+ * tools and the log. The caller installs the provider's package.
  */
 export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, ...rest }: AiSdkOptions): Model {
   const model = given as LanguageModelV4;
@@ -56,7 +56,7 @@ export function createAiSdkModel({ model: given, price, silenceMs = SILENCE_MS, 
       const parts = createPartReader(answer);
       try {
         // Some models return the stream together with its first part. The limit of silence therefore begins with the
-        // call.
+        // request.
         return await watched({ silenceMs, signal, asFailure: thrownFailure }, async (watch) => {
           const { options } = callOptions(call, { abilities, provider });
           const { stream } = await model.doStream({ ...options, abortSignal: watch.signal });

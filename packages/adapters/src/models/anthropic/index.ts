@@ -46,8 +46,8 @@ const HINT_FOR_RECORD = "Check the network and the address of the model.";
 const FILE_LIMIT = 100 * 1024 * 1024;
 
 /**
- * Creates a Claude model with the official client. A call makes one request: the loop repeats failed calls and records
- * the retries.
+ * Creates a Claude model with the official client. A model call is one request: the loop repeats failed requests and
+ * records the retries.
  */
 export function createAnthropicModel({
   apiKey,

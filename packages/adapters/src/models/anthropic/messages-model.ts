@@ -25,7 +25,7 @@ export interface MessagesRequest {
   readonly signal: AbortSignal;
 }
 
-/** Makes a request and returns its answer, a stream of the Messages API. */
+/** Makes a request and returns the response, a stream of the Messages API. */
 export type MessagesSender = (request: MessagesRequest) => Promise<Answer>;
 
 export interface MessagesModelOptions {
@@ -34,7 +34,10 @@ export interface MessagesModelOptions {
   readonly nameOf: (model: string) => string;
   /** False for a model that is not Claude. Its thinking is marked, because Claude rejects it. */
   readonly isClaude: boolean;
-  /** Whether the requested name decides the price of a call. Default: the name in the answer decides it. */
+  /**
+   * Whether the requested model name decides the price of a model call. Default: the name in the answer decides the
+   * price.
+   */
   readonly pricedAsAsked?: boolean;
   readonly silenceMs?: number | undefined;
   readonly simulated?: boolean;

@@ -21,7 +21,7 @@ const GOOGLE = "https://oauth2.googleapis.com/token";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
 const GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const LIFETIME_S = 3600;
-/** The time limit for Google's answer. */
+/** The time limit for Google's response. */
 const TIMEOUT_MS = 30_000;
 /** A token is replaced this long before it expires. */
 const SPARE_MS = 60_000;

@@ -41,7 +41,7 @@ export function refusedEnd({ refusal }: Pick<Claimed, "refusal">): RunEnd | unde
  * that Claude Code does not report.
  */
 export interface BudgetMeter {
-  /** Returns the reason, as a sentence, if no further call is allowed. */
+  /** Returns the reason, as a sentence, if no further model call is allowed. */
   refusal(): string | undefined;
   used(model: string, usage: ReportedUsage, price: ModelPrice | undefined): void;
 }

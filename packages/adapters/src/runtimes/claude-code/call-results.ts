@@ -12,7 +12,7 @@ import type { CallResult } from "./sdk-messages.ts";
 
 type Resolution = FactData<"await.resolved">["resolution"];
 
-/** The outcome of a call, and the resolution of its question. */
+/** The outcome of a tool call, and how the wait for the answer to its question ended. */
 export interface SettledCall extends CallResult {
   readonly outcome: FactData<"tool.completed">["outcome"];
   readonly resolution?: Resolution;
@@ -28,7 +28,10 @@ export function missing(toolUseId: string, result: MissingResult): SettledCall {
   return { toolUseId, ...result, isError: true };
 }
 
-/** Records the result of a call. After the last call of a step, adds the message with the results to the transcript. */
+/**
+ * Records the result of a tool call. After the last tool call of a step, adds the message with the results to the
+ * transcript.
+ */
 export function settleCall(result: SettledCall, batch: Batch): void {
   const run = batch.state.run as RunState;
   const call = run.calls.find(({ toolUseId, phase }) => toolUseId === result.toolUseId && phase !== "done");
@@ -39,7 +42,7 @@ export function settleCall(result: SettledCall, batch: Batch): void {
     batch.add(messageEntered(batch.state, run.resultsMessageId));
 }
 
-/** Gives every open call a result that says why the real result is missing. */
+/** Gives every tool call without a result a substitute result, which says why the real result is missing. */
 export function closeCalls(batch: Batch, resultOf: (call: CallState) => MissingResult): void {
   const open = (batch.state.run?.calls ?? []).filter(({ phase }) => phase !== "done");
   for (const call of open) settleCall(missing(call.toolUseId, resultOf(call)), batch);

@@ -52,7 +52,7 @@ interface Driver extends HookBridge {
   canUseTool: CanUseTool;
   /** Counts the cost of the model calls that pass the model broker, and reports when the limit is reached. */
   readonly budget?: BudgetMeter;
-  /** Waits until the log has the start of a call. Resolves to false if the start could not be stored. */
+  /** Waits until the log has the start of a tool call. Resolves to false if the start could not be stored. */
   begins(toolUseId: string): Promise<boolean>;
 }
 
@@ -132,7 +132,7 @@ const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   "StructuredOutput",
 ]);
 
-/** Returns true if a call may have side effects. Such a call begins only after its start is in the log. */
+/** Returns true if a call of this tool may have side effects. Such a call begins only after its start is in the log. */
 export const hasEffect = (toolName: string): boolean => !WITHOUT_EFFECT.has(toolName);
 
 const MAXIMUM_LATE = 100;
@@ -141,7 +141,8 @@ const MAXIMUM_LATE = 100;
 const GATE_TIMEOUT = 3600;
 
 /**
- * The limits of an idle process. It may be silent, but its guard ends it if this server sends nothing for 21 seconds.
+ * The limits of an idle process. The process may be silent. Its guard ends the process if this server sends the guard
+ * nothing for 21 seconds.
  */
 const IDLE: ChildTerms = { isBusy: () => false, goodForMs: () => 21_000 };
 

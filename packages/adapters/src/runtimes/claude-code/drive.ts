@@ -131,8 +131,8 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   // Only a run with a limit needs to know the price before it begins.
   const { termsOf } = hasLimit ? await modelOfRun(drive, prompt) : createSessionModels(log.state.tenant, drive.deps);
   // The child gets its prompt while the beginning of the run is appended. The child's messages are appended later, and
-  // calls with effects wait for that append. If the append is rejected, an answer of the model is lost, but nobody has
-  // seen it.
+  // tool calls with effects wait for that append. If the append is rejected, an answer of the model is lost, but nobody
+  // has seen it.
   const begun = log.write((batch) => {
     const { state } = batch;
     if (state.run || !state.queue.some((queued) => queued.run_id === run_id)) return;
@@ -143,7 +143,7 @@ async function startRun(drive: Drive, prompt: QueuedPrompt): Promise<TurnEnd> {
   });
   begun.catch(() => undefined);
   if (drive.claimed.refusal !== undefined || hasLimit) {
-    // A cap or a budget may have ended the run. It then needs no process.
+    // A run that a cap or a budget has already ended needs no process.
     await begun;
     if (log.state.run?.runId !== run_id) return "ended";
   }

@@ -34,7 +34,7 @@ export interface ClaudeCodeDeps extends Pick<
   readonly spend?: SpendGate | undefined;
   /** True if `apiEnv` leads to the built-in simulation. Its answers are marked and cost nothing. */
   readonly simulated?: boolean;
-  /** The models with a separate address and key. */
+  /** The models with a separate address and API key. */
   readonly ownModels?: DriveDeps["ownModels"];
   /** The path of another `claude`. Default: the SDK's `claude`. */
   readonly executable?: string | undefined;

@@ -5,11 +5,11 @@ import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 
 /**
  * Completes the transcript of an interrupted turn, in Claude Code's format, so that the SDK can continue the
- * conversation. Such a transcript has calls without a result. The SDK would drop the answer with these calls and ask
- * the model again, so calls that had begun would run twice. Reasons: docs/decisions/076-turns-that-broke-off.md.
+ * conversation. Such a transcript has tool calls without a result. The SDK would drop the answer with these calls and
+ * ask the model again, so calls that had begun would run twice. Reasons: docs/decisions/076-turns-that-broke-off.md.
  */
 
-/** Returns a result entry for a call without a result. */
+/** Returns a transcript entry with a result, for a tool call without a result. */
 export function resultEntry(
   transcript: Transcript,
   { toolUseId, content, isError }: { readonly toolUseId: string; readonly content: string; readonly isError: boolean },
@@ -26,7 +26,10 @@ export function resultEntry(
   };
 }
 
-/** Marks a call as waiting. When Claude Code resumes, it asks for permission again and then runs the call. */
+/**
+ * Returns a transcript entry that marks a tool call as waiting. When Claude Code resumes, it asks for permission again
+ * and then runs the call.
+ */
 export function deferredEntry(transcript: Transcript, call: Pick<CallState, "toolUseId" | "name" | "input">) {
   const asking = entryAsking(transcript, call.toolUseId);
   if (!asking) return undefined;

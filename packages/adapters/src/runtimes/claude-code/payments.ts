@@ -5,7 +5,7 @@ import type { PassRules } from "../../sandboxes/model-broker/index.ts";
 
 /**
  * Counts the cost of Claude Code against the operator's caps. The model broker reserves money for a model call before
- * it forwards the call. Skein cannot see model calls that do not pass the broker. It counts their usage in the log when
+ * it forwards the call. Skein cannot see model calls that do not pass the broker. Their cost is taken from the log when
  * the work on the session ends.
  */
 export interface Payments {
@@ -23,8 +23,8 @@ const BYTES_PER_TOKEN = 4;
 interface Payer {
   readonly state: () => SessionState;
   /**
-   * The caps at the beginning of the work on the session. A finished run no longer has the key of its prompt, so the
-   * caps could not be found later.
+   * The caps at the beginning of the work on the session. The state of a session keeps the API key of a prompt only
+   * until its run ends, so the caps could not be found later.
    */
   readonly caps: readonly Cap[];
   paid: bigint;

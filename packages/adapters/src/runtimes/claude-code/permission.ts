@@ -14,7 +14,7 @@ const Decision = z.object({
 
 const YES: ReadonlySet<string> = new Set(["allow", "allowed", "approve", "approved", "yes", "ok", "true"]);
 
-/** Converts a person's answer to an answer for Claude Code. Only a clear yes approves a call. */
+/** Converts a person's answer to an answer for Claude Code. Only a clear yes approves a tool call. */
 export function permissionOf(
   answer: Pick<FactData<"await.answered">, "content" | "is_error">,
   kind: "question" | "approval",

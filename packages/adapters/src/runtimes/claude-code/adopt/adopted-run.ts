@@ -141,7 +141,10 @@ export function beginRun(prompt: Prompt, { ids, write, transcript }: AdoptedRunD
     tokensOfResults = 0;
   }
 
-  /** Closes open calls. Without a result, a call would be shown neither to the model nor to people. */
+  /**
+   * Gives each tool call without a result an error as its result. Without a result, the call would be shown neither to
+   * the model nor to people.
+   */
   function closeCalls(time: number): void {
     for (const [toolUseId, call] of open) {
       const durationMs = Math.max(0, now - call.time);

@@ -29,13 +29,13 @@ export { CLAUDE_TOOLS } from "./tool-names.ts";
 export interface PolicyRequest {
   readonly tenant: string;
   readonly sessionId: string;
-  /** The name of the key. The operator's rules use this name. */
+  /** The name of the API key. The operator's rules use this name. */
   readonly key: string;
   /** True if the key has the scope `admin`. Only such a key may bypass permissions. */
   readonly isAdmin: boolean;
 }
 
-/** The operator's rules for keys. */
+/** The operator's rules for API keys. */
 export interface KeyRules {
   of(key: PolicyKey): KeyPolicy;
   /** Returns the sandbox mode that the key's sessions have now. */
