@@ -1,7 +1,10 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
-/** Builds the console into `dist`: static files that any server can serve with a strict content security policy. */
+/**
+ * Builds the console into `dist`: static files that any server on the origin of the API can serve with a strict content
+ * security policy.
+ */
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],

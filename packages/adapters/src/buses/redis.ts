@@ -37,7 +37,7 @@ const UNLOCK = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call(
  * API for people who inspect Redis.
  *
  * If Redis is unavailable for some time, only the messages of this time are lost. Reasons:
- * docs/decisions/072-redis-is-a-bus.md.
+ * decision 072 in docs/decisions.
  */
 export function createRedisBus({ url, report = () => {} }: RedisBusDeps): Bus {
   const instance = randomUUID();

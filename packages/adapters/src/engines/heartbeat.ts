@@ -20,7 +20,7 @@ export interface HeartbeatDeps {
   readonly now?: () => number;
 }
 
-/** Heartbeats between the workers of one store. Reasons: docs/decisions/161-signs-of-life.md. */
+/** Heartbeats between the workers of one store. Reasons: decision 161 in docs/decisions. */
 export interface Heartbeat {
   start(): void;
   stop(): Promise<void>;

@@ -40,7 +40,7 @@ const GIST = 1000;
  * compaction drops.
  *
  * Memories belong to one agent of one tenant. From the session in which it searches, an agent only gets memories of
- * dropped messages. Reasons: docs/decisions/041-memory.md.
+ * dropped messages. Reasons: decision 041 in docs/decisions.
  */
 export function createTableMemory(table: MemoryTable, limit: number): AgentMemory {
   const keep = async (rows: readonly MemoryRow[]): Promise<number> => {

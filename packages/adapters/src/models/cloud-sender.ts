@@ -15,7 +15,7 @@ interface CloudClient {
 
 /**
  * Sends requests through the official client of a cloud. The client adds the address, the format and the signature.
- * Reasons: docs/decisions/250-claude-in-clouds.md.
+ * Reasons: decision 250 in docs/decisions.
  */
 export function createCloudSender(client: CloudClient): MessagesSender {
   return ({ body, headers, signal }: MessagesRequest) =>

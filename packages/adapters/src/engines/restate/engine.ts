@@ -58,7 +58,7 @@ const PER_TENANT = 100;
  * Drives sessions that Restate gives to this process. Restate chooses the worker, retries, and keeps timers. But
  * `due_at` in the store decides whether a session is due. Workers therefore also drive due sessions that Restate gives
  * to no worker. Restate runs one attempt for a session at a time, so a new attempt may take the lease of the previous
- * attempt. Reasons: docs/decisions/160-restate-engine.md.
+ * attempt. Reasons: decision 160 in docs/decisions.
  */
 export function createRestateEngine(deps: RestateEngineDeps): Engine {
   const { store, runtime, owner, ingress, endpoint } = deps;

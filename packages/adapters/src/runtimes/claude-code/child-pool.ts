@@ -42,7 +42,7 @@ export interface ProcessFigures {
 
 /**
  * The processes of this server, by session. A process is started when a run needs it, or in advance. After the run, it
- * is kept for a while. Reasons: docs/decisions/078-processes-of-claude-code.md.
+ * is kept for a while. Reasons: decision 078 in docs/decisions.
  */
 export interface ChildPool extends Prefetch {
   /**

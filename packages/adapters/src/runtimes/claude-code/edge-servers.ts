@@ -15,7 +15,7 @@ export interface EdgeServers {
 /**
  * Keeps the credentials of MCP servers out of the sandbox. This process connects to servers with an address, starts
  * commands with an environment, and passes the messages of both to Claude Code. A command without an environment has no
- * secret, so it runs in the sandbox. Reasons: docs/decisions/178-credentials-at-the-edge.md.
+ * secret, so it runs in the sandbox. Reasons: decision 178 in docs/decisions.
  */
 export async function edgeServers(
   servers: Servers,

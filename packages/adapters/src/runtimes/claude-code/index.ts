@@ -62,7 +62,7 @@ export interface ClaudeCodeDeps extends Pick<
 }
 
 /**
- * The runtime Claude Code, with the unmodified Claude Agent SDK. Reasons: docs/decisions/075-claude-code-in-our-log.md.
+ * The runtime Claude Code, with the unmodified Claude Agent SDK. Reasons: decision 075 in docs/decisions.
  */
 export interface ClaudeCode extends Runtime {
   /**

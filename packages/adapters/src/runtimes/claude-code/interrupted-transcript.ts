@@ -6,7 +6,7 @@ import { type Entry, type Transcript, blocksIn, uuidOf } from "./transcript.ts";
 /**
  * Completes the transcript of an interrupted turn, in Claude Code's format, so that the SDK can continue the
  * conversation. Such a transcript has tool calls without a result. The SDK would drop the answer with these calls and
- * ask the model again, so calls that had begun would run twice. Reasons: docs/decisions/076-turns-that-broke-off.md.
+ * ask the model again, so calls that had begun would run twice. Reasons: decision 076 in docs/decisions.
  */
 
 /** Returns a transcript entry with a result, for a tool call without a result. */

@@ -48,7 +48,7 @@ interface PolicyKey {
 
 /**
  * Checks the options that a request passes to a child process. Reasons:
- * docs/decisions/081-what-a-request-hands-to-a-process.md.
+ * decision 081 in docs/decisions.
  */
 export interface ClaudePolicy {
   /**
