@@ -69,8 +69,8 @@ function toolChoiceOf({ toolChoice }: ModelCall, { parallelTools }: ModelAbiliti
 }
 
 /**
- * Removes the field `carry` from the blocks. Skein sets this field to recognise the model's own thinking. The provider
- * does not know the field.
+ * Removes the field `carry` from the blocks. Skein sets this field to recognise the model's own thinking and tool
+ * calls. The provider does not know the field.
  */
 function withoutCarry({ role, content }: Turn): Turn {
   if (typeof content === "string" || !content.some((block) => carryOf(block))) return { role, content };
