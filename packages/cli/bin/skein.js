@@ -7,7 +7,7 @@ const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 18)) {
   const help = inClone
-    ? 'In a clone use "npx skein …" or "npm start": they bring Node 24.'
+    ? 'In a clone, first type "npm install", which brings Node 24. Then use "npx skein …" or "npm start".'
     : "Install a newer one from https://nodejs.org, or bring one into this folder: npm install node@24";
   console.error(`skein needs Node 22.18 or newer, and this is ${process.version}. ${help}`);
   process.exit(1);

@@ -3,8 +3,10 @@ import { type BackedUp, backup as backupStore, isStore, placeOf, restore as rest
 import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
 import { EXIT, MissingError, UsageError } from "../terminal/exit-codes.ts";
+import { shellQuoted } from "../terminal/shell-quoted.ts";
 import { storeUrlFor } from "../terminal/session-command.ts";
 import { JSON_OPTION, STORE_OPTION } from "../terminal/shared-options.ts";
+import { visible } from "../terminal/visible-text.ts";
 
 /** `skein backup`: copies a store to a folder. */
 export const backup = defineCommand({
@@ -24,7 +26,10 @@ export const backup = defineCommand({
     const done = screen.progress(() => (so ? `Copied ${so.sessions} sessions` : "Copying the store"));
     const made = await backupStore(url, words[0] ?? "", (now) => (so = now)).finally(done);
     if (values.json) screen.json(made);
-    else screen.out(`${made.folder} has ${counted(made.sessions, "session")}.\n`);
+    else
+      screen.out(
+        `The backup in ${visible(made.folder)} has ${counted(made.sessions, "session")}. To use it: skein restore ${shellQuoted(visible(made.folder))} --store STORE\n`,
+      );
     return EXIT.completed;
   },
 });
