@@ -3,12 +3,14 @@
  * simulator.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openBubblewrap } from "@skein/adapters/sandboxes/bubblewrap";
+import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { createModelBroker } from "@skein/adapters/sandboxes/model-broker";
+import { createMemoryStore } from "@skein/core";
 import { priceCall } from "@skein/protocol";
 import { createSimulator } from "@skein/simulator";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -27,9 +29,15 @@ describe.skipIf(!hasBubblewrap)("Claude Code in a sandbox", () => {
     ({ sandbox } = opened);
   });
 
-  async function walledWorld(more: Partial<ClaudeWalls> = {}) {
+  async function walledWorld(more: Partial<ClaudeWalls> = {}, deps: Parameters<typeof createWorld>[0] = {}) {
     const simulator = await createSimulator();
     const broker = createModelBroker({ baseUrl: simulator.url, credentials: { "x-api-key": KEY } });
+    const sockets: string[] = [];
+    const issue: typeof broker.issue = async (rules) => {
+      const pass = await broker.issue(rules);
+      sockets.push(pass.socket);
+      return pass;
+    };
     onTestFinished(async () => {
       await broker.close();
       await simulator.close();
@@ -40,8 +48,9 @@ describe.skipIf(!hasBubblewrap)("Claude Code in a sandbox", () => {
       mkdirSync(path, { recursive: true, mode: 0o700 });
       return path;
     };
-    const world = await createWorld({ walls: async () => ({ sandbox, broker, ...more }), configDirOf });
-    return { ...world, home, model: simulator };
+    const walls = async (): Promise<ClaudeWalls> => ({ sandbox, broker: { ...broker, issue }, ...more });
+    const world = await createWorld({ walls, configDirOf, ...deps });
+    return { ...world, home, model: simulator, sockets };
   }
 
   test("a sandboxed session runs, resumes and writes files, and cannot see the server's files", async () => {
@@ -130,5 +139,48 @@ describe.skipIf(!hasBubblewrap)("Claude Code in a sandbox", () => {
     const answers = readFileSync(join(world.cwd, "answers"), "utf8").split(/\r?\n/).filter(Boolean);
     expect(answers).toEqual(["HTTP/1.1 200 OK", "HTTP/1.1 403 Forbidden", "HTTP/1.1 403 Forbidden"]);
     expect(asked).toEqual([`www.opened.test:${port}`]);
+  });
+
+  test("if a sandboxed process cannot be started, its connections to the model and to hosts are closed", async () => {
+    const gates: string[] = [];
+    const start = createSpawnChild({ sandbox, folder: join(folder(), "run") });
+    const world = await walledWorld(
+      { hosts: ["example.com"] },
+      {
+        spawn(request, places = []) {
+          gates.push(...places.map(({ path }) => path).filter((path) => path.includes("skein-hosts-")));
+          return start(request, places);
+        },
+      },
+    );
+    const { events } = await world.run(play({ text: "Never." }), { cwd: join(world.cwd, "missing") });
+    expect(events.at(-1)?.event_type).toBe("session.failed");
+    expect([world.sockets.length, gates.length]).toEqual([1, 1]);
+    expect([...world.sockets, ...gates].filter((path) => existsSync(path))).toEqual([]);
+  });
+
+  test("if a connection of a sandboxed process cannot be opened, the other connections are closed", async () => {
+    const world = await walledWorld({ mcpEdge: async () => Promise.reject(new Error("no MCP here")) });
+    const docs = { type: "http", url: "https://mcp.example.com" };
+    const { events } = await world.run(play({ text: "Never." }), { mcp_servers: { docs } });
+    expect(only(events, "session.failed")[0]?.data.error.message).toContain("no MCP here");
+    expect(world.sockets).toHaveLength(1);
+    expect(world.sockets.filter((path) => existsSync(path))).toEqual([]);
+  });
+
+  test("if the transcript of a sandboxed session cannot be read, no connection stays open", async () => {
+    const store = createMemoryStore();
+    let isGone = false;
+    const read: typeof store.read = async (sessionId, ...range) => {
+      if (isGone && range.length === 0) throw new Error("the store is gone");
+      return store.read(sessionId, ...range);
+    };
+    const world = await walledWorld({}, { store: { ...store, read }, children: { maxIdle: 0 } });
+    const { sessionId } = await world.run(play({ text: "One." }));
+    await expect.poll(() => world.sockets.filter((path) => existsSync(path))).toEqual([]);
+    isGone = true;
+    const events = await world.again(sessionId, play({ text: "Never." }));
+    expect(only(events, "session.failed")[0]?.data.error.message).toContain("the store is gone");
+    expect(world.sockets.filter((path) => existsSync(path))).toEqual([]);
   });
 });

@@ -171,8 +171,6 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   const now: Child["now"] = { model: start.options.model, permissionMode: start.options.permissionMode };
   const prompted = createPromptUrls();
   const about = { model: () => now.model, budget: () => driver?.budget, onBegun: outputs.note, ...prompted };
-  const ways = await openWays(start, about);
-  const options = ways ? ways.options : start.options;
   const transcript = await start.transcript();
   const shown = transcript && (start.shown?.(transcript) ?? transcript);
   if (transcript) prompted.noteTranscript(transcript);
@@ -180,7 +178,7 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
   /** Keeps transcript entries of an idle child until the next turn. Without a lease, this server cannot write them. */
   let late: { readonly entries: readonly Entry[]; readonly subpath: string | null }[] = [];
   let process: ReturnType<Spawn> | undefined;
-  let configDir = options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
+  let configDir = start.options.env?.["CLAUDE_CONFIG_DIR"] ?? "";
   let isOver = false;
   let killed = false;
   let wasPrompted = false;
@@ -192,6 +190,8 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     runId: () => driver?.runId() ?? null,
     wrote: async (fact) => driver?.wrote(fact),
   });
+  const ways = await openWays(start, about);
+  const options = ways ? ways.options : start.options;
   const all: Options = {
     ...options,
     ...(transcript ? { resume: sessionId } : { sessionId }),
@@ -242,14 +242,14 @@ export async function startChild(start: ChildStart, { sdk, spawn }: ChildDeps): 
     killed = true;
     process?.kill("SIGKILL");
   });
-  /** Closes the connections of a process that could not be started. */
-  const cannotStart = async (error: unknown): Promise<never> => {
+  const startQuery = async (): Promise<Query> =>
+    start.ahead
+      ? (await sdk.startup({ options: all })).query(inbox.messages())
+      : sdk.query({ prompt: inbox.messages(), options: all });
+  const query = await startQuery().catch(async (error: unknown) => {
     await ways?.close();
     throw error;
-  };
-  const query = start.ahead
-    ? (await sdk.startup({ options: all }).catch(cannotStart)).query(inbox.messages())
-    : sdk.query({ prompt: inbox.messages(), options: all });
+  });
 
   const ended = listen();
   async function listen(): Promise<ChildGone> {

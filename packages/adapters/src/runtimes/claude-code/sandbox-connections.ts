@@ -53,7 +53,10 @@ interface WaysOut {
   close(): Promise<void>;
 }
 
-/** Opens the connections of a process. Returns undefined if the process connects directly. */
+/**
+ * Opens the connections of a process. Returns undefined if the process connects directly. If a connection cannot be
+ * opened, closes the others.
+ */
 export async function openWays(start: WaysOutStart, current: Current): Promise<WaysOut | undefined> {
   const { options, walls, broker, hosts = [], ownServers = {} } = start;
   if (!broker) return undefined;
@@ -70,22 +73,29 @@ export async function openWays(start: WaysOutStart, current: Current): Promise<W
     const env = { ...options.env, ...wayToModel(pass.token, pass.socket) };
     return { pass, options: { ...options, env }, places: [], close: pass.close };
   }
-  const gate = await openHosts(hosts, walls.places);
-  const edge = await edgeServers(options.mcpServers ?? {}, ownServers, walls);
-  return {
-    pass,
-    options: {
-      ...options,
-      env: { ...options.env, ...wayToModel(pass.token, BROKER_SOCKET), ...gate?.env },
-      ...(options.mcpServers && { mcpServers: edge.servers }),
-    },
-    places: [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }, ...(gate ? [gate.place] : [])],
-    async close() {
-      gate?.close();
-      edge.close();
-      await pass.close();
-    },
+  const opened: { close(): void | Promise<void> }[] = [pass];
+  const close = async (): Promise<void> => {
+    for (const one of opened) await one.close();
   };
+  try {
+    const gate = await openHosts(hosts, walls.places);
+    if (gate) opened.push(gate);
+    const edge = await edgeServers(options.mcpServers ?? {}, ownServers, walls);
+    opened.push(edge);
+    return {
+      pass,
+      options: {
+        ...options,
+        env: { ...options.env, ...wayToModel(pass.token, BROKER_SOCKET), ...gate?.env },
+        ...(options.mcpServers && { mcpServers: edge.servers }),
+      },
+      places: [{ path: pass.socket, access: "read", inside: BROKER_SOCKET }, ...(gate ? [gate.place] : [])],
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 /**
