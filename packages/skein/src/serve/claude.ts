@@ -100,6 +100,12 @@ export function createClaude(deps: ClaudeDeps): Claude {
     rules,
   });
 
+  /** Removes the secrets and the folders of a session. */
+  async function forget({ tenant, sessionId }: SessionPlace): Promise<void> {
+    await policy.forget(sessionId, tenant);
+    await removeFolders({ tenant, sessionId });
+  }
+
   /** Returns a sentence that says why a key may not run Claude Code, and what to do. */
   async function refusal({ name, tenant, scopes }: Principal): Promise<string | undefined> {
     const sandbox = await rules.sandbox({ name, tenant });
@@ -148,17 +154,15 @@ export function createClaude(deps: ClaudeDeps): Claude {
       processes: async () => runtime?.figures(),
       async offer(options, { tenant, name, scopes }) {
         const request = { tenant, sessionId: crypto.randomUUID() };
-        const admitted = await policy.admit(options, { ...request, key: name, isAdmin: scopes.includes("admin") });
-        const resolved = await policy.resolve(ClaudeOptions.parse(admitted), request);
-        const ready = runtime;
-        if (!ready) throw new KnownError("closed", "The server is starting. Ask again.");
-        return offers(JSON.stringify([tenant, name, admitted]), async () => {
-          try {
-            return await ready.offer(request, resolved);
-          } finally {
-            await removeFolders(request);
-          }
-        });
+        try {
+          const admitted = await policy.admit(options, { ...request, key: name, isAdmin: scopes.includes("admin") });
+          return await offers(JSON.stringify([tenant, name, admitted]), async () => {
+            if (!runtime) throw new KnownError("closed", "The server is starting. Ask again.");
+            return runtime.offer(request, await policy.resolve(ClaudeOptions.parse(admitted), request));
+          });
+        } finally {
+          await forget(request);
+        }
       },
       opened: ({ scopes }) => openedNames(settings, scopes.includes("admin")),
       reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
@@ -168,8 +172,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
       },
       async forget(sessionId, { tenant }) {
         runtime?.drop(sessionId);
-        await policy.forget(sessionId, tenant);
-        await removeFolders({ tenant, sessionId });
+        await forget({ tenant, sessionId });
       },
     },
     async close() {

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { ROUTES } from "@skein/protocol";
-import { scripted } from "../../world.ts";
+import { openStore } from "../../../../skein/src/open-store.ts";
+import { folder, scripted } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only } from "./world.ts";
 
@@ -230,6 +231,19 @@ test("before a run, the server lists the offer of a session, and the names that 
   expect((await server.call("GET", asked)).body).toEqual(answer.body);
   expect(performance.now() - again).toBeLessThan(withProcess / 3);
   expect((await server.call("GET", "/api/v1/offer?cwd=/etc")).status).toBe(403);
+});
+
+test("a request for an offer leaves no record and no folder, also if the offer is from the cache", async () => {
+  const storeUrl = `sqlite:${join(folder(), "skein.db")}`;
+  const own = await claudeServer({ storeUrl });
+  onTestFinished(() => own.close());
+  for (let asked = 0; asked < 2; asked += 1) expect((await own.call("GET", "/api/v1/offer")).status).toBe(200);
+  const folders = ["work", "config"].flatMap((name) => readdirSync(join(own.data, "claude", "default", name)));
+  const store = await openStore(storeUrl);
+  const records = await store.records.list({ tenant: "default", kind: "claude_session" });
+  await store.close();
+  // All sessions share the folder for temporary files.
+  expect([...folders, ...records.items]).toEqual(["tmp"]);
 });
 
 test("continue_conversation continues the last session of the folder", async () => {
