@@ -109,6 +109,27 @@ test.each([false, true])(
   },
 );
 
+test("counts of a stream stay known if a later event of the stream reports null for them", async () => {
+  const events = [
+    { type: "message_start", message: { id: "m1", usage: { input_tokens: 1000, cache_read_input_tokens: 500 } } },
+    { type: "message_delta", usage: { input_tokens: null, cache_read_input_tokens: null, output_tokens: 7 } },
+  ];
+  const streaming = createModelBroker({
+    baseUrl: simulator.url,
+    credentials: {},
+    fetch: async () =>
+      new Response(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""), {
+        headers: { "content-type": "text/event-stream" },
+      }),
+  });
+  onTestFinished(() => streaming.close());
+  const told: ReportedUsage[] = [];
+  const pass = await streaming.issue({ onUsage: (_, usage) => told.push(usage) });
+  pass.open();
+  expect((await ask(pass, { stream: true })).status).toBe(200);
+  expect(told).toEqual([{ input_tokens: 1000, cache_read_input_tokens: 500, output_tokens: 7 }]);
+});
+
 test("the beginning of a streamed answer is reported with its token limit", async () => {
   const begun: [string, number][] = [];
   const pass = await issue({ onBegun: (...told) => void begun.push(told) });

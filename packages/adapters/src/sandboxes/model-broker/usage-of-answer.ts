@@ -69,8 +69,9 @@ export function tapAnswer(
     const found = WithUsage.safeParse(parsed(json)).data;
     if (isStream && found?.message?.id !== undefined) onBegun(found.message.id);
     const told = found?.usage ?? found?.message?.usage;
-    // A stream reports its output several times. The last value counts.
-    if (told) usage = { ...usage, ...told };
+    // A stream reports its usage several times. The last value counts, but null only means that nothing was reported.
+    const known = Object.entries(told ?? {}).filter(([, value]) => value !== null);
+    if (told) usage = { ...usage, ...(Object.fromEntries(known) as ReportedUsage) };
   };
   const parser = createParser({
     onEvent({ data }) {
