@@ -316,6 +316,39 @@ test("documents of a deleted session and documents without a log are removed, an
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
+test("if a fact cannot be folded, the configuration and the conversations of its session are removed, and other documents stay", async () => {
+  const folder = emptyFolder();
+  const store = await createFilesystemStore({ folder });
+  const [other, script] = [scriptOn(store), scriptOn(store)];
+  for (const each of [other, script]) {
+    await each.create();
+    await each.toolTurn("What is 2 + 2?");
+  }
+  await store.settled();
+  const before = documentsOf(folder);
+  const lease = await script.claim();
+  const unknown = { event_type: "from.tomorrow", data: { run_id: ids() } } as unknown as Fact;
+  await script.append([unknown], { lease });
+  await script.append([edited("still here")]);
+  await store.settled();
+  const after = documentsOf(folder);
+  expect(
+    Object.keys(before)
+      .filter((path) => !(path in after))
+      .sort(),
+  ).toEqual([
+    `agent_config/${script.sessionId}.json`,
+    `conversation_history/${script.sessionId}/001.json`,
+    `conversation_history/${script.sessionId}/index.json`,
+  ]);
+  expect(before).toMatchObject(after);
+  await store.close();
+  for (const name of ["agent_config", "conversation_history", "agent_runs"])
+    rmSync(join(folder, name), { recursive: true });
+  await (await createFilesystemStore({ folder })).close();
+  expect(documentsOf(folder)).toEqual(after);
+});
+
 test("a session with a fact that cannot be folded can still be read and changed", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);

@@ -16,6 +16,11 @@ export interface AgentDocuments {
   readonly runs: readonly { readonly runId: string; readonly text: string; readonly whole: boolean }[];
   readonly conversations: readonly { readonly number: number; readonly text: string }[];
   readonly config: string | undefined;
+  /**
+   * False if the log contains something that this version cannot fold. The configuration and the conversations are then
+   * removed, because they would be out of date.
+   */
+  readonly isFolded: boolean;
   /** The number of ended runs. */
   readonly ended: number;
   /** The sequence of the last event in the documents. */
@@ -42,6 +47,12 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
   const runs = join(folder, "agent_runs");
   for (const path of [configs, conversations, runs]) makeFolder(path);
 
+  /** Removes the configuration and the conversations of a session. */
+  async function removeFolded(sessionId: string): Promise<void> {
+    removeEntry(join(configs, `${sessionId}.json`));
+    await rm(join(conversations, sessionId), { recursive: true, force: true });
+  }
+
   return {
     async write(sessionId, documents) {
       const config = join(configs, `${sessionId}.json`);
@@ -49,6 +60,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
       await writeConversations(join(conversations, sessionId), documents);
       if (documents.config !== undefined) await put(config, documents.config, documents.anew);
       else if (documents.anew) removeEntry(config);
+      if (!documents.isFolded) await removeFolded(sessionId);
       return {
         sequence: documents.sequence,
         config: lstatSync(config, { throwIfNoEntry: false }) !== undefined,
@@ -58,8 +70,7 @@ export function createAgentTableFolders(folder: string): AgentTableFolders {
       };
     },
     async remove(sessionId) {
-      removeEntry(join(configs, `${sessionId}.json`));
-      await rm(join(conversations, sessionId), { recursive: true, force: true });
+      await removeFolded(sessionId);
       await rm(join(runs, sessionId), { recursive: true, force: true });
     },
     find() {

@@ -237,6 +237,7 @@ function documentsOf(
       return document ? [{ number: run.number, text: documentText(document) }] : [];
     }),
     config: config && documentText(config),
+    isFolded: documentState.state !== undefined,
     ended: tables.session.total_turns,
     sequence: head.last,
   };

@@ -33,8 +33,8 @@ function follow(documentState: DocumentState, state: SessionState, event: Event)
   try {
     fold(state, [event]);
   } catch (error) {
-    // The log may have facts that `fold` rejects, for example of a newer version. Such a log can be used, but its
-    // configuration and conversations are no longer written as documents.
+    // The log may have facts that `fold` rejects, for example of a newer version. Such a log can be used, but it has no
+    // documents of its configuration and its conversations.
     if (!isKnownError(error)) throw error;
     documentState.state = undefined;
     return;
