@@ -2,8 +2,10 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { optionsOf } from "@skein/adapters/runtimes/claude-code";
+import { ClaudeSettings, createClaudePolicy } from "@skein/adapters/runtimes/claude-code/policy";
 import { expect, test } from "vitest";
-import { createMemoryStore } from "@skein/core";
+import { type KeyPolicy, createMemoryStore } from "@skein/core";
 import type { JsonObject } from "@skein/protocol";
 import { claudeAgent, createWorld, isAlive, only, play, spawning, until } from "./world.ts";
 
@@ -53,6 +55,39 @@ test("a process is started in advance for the next session with the same options
   const next = await world.again(sessionId, play({ text: "Three." }));
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
   expect(pids).toHaveLength(3);
+}, 120_000);
+
+test("a process that was started in advance has the rules of its session's key, and only sessions with these rules get it", async () => {
+  const starts: string[] = [];
+  const store = createMemoryStore();
+  const rules: Record<string, KeyPolicy> = { ci: { tools: ["Bash", "Read"] }, docs: { tools: ["Read"] } };
+  const policy = createClaudePolicy({
+    settings: ClaudeSettings.parse({}),
+    records: store.records,
+    defaultFolder: (_tenant, sessionId) => join(world.cwd, sessionId),
+    rules: { of: ({ name }) => rules[name] ?? {}, sandbox: async () => ({ mode: "off" }) },
+  });
+  const world = await createWorld({
+    store,
+    children: { maxAhead: 1 },
+    optionsOf: (state, prompt, rulesOf) => policy.resolve(optionsOf(state, prompt), { ...state, rulesOf }),
+    spawn({ command, args, cwd, env, signal }) {
+      starts.push(args.join(" "));
+      return spawn(command, args, { cwd, env, signal, stdio: ["pipe", "pipe", "ignore"] });
+    },
+  });
+  const run = async (id: string): Promise<void> => {
+    await policy.admit({}, { tenant: "default", sessionId: id, key: "ci", isAdmin: false });
+    const { runId } = await world.sessions.begin(claudeAgent({}), play({ text: "Up." }), { id });
+    await world.ended(id, runId);
+  };
+  await run(crypto.randomUUID());
+  await until(() => starts.length === 2);
+  expect(world.reserve({ cwd: undefined }, rules["docs"])).toBeUndefined();
+  const id = world.reserve({ cwd: undefined }, rules["ci"]) ?? "";
+  await run(id);
+  expect(starts.filter((args) => args.includes(id))).toHaveLength(1);
+  expect(world.problems).toEqual([]);
 }, 120_000);
 
 test("the number of processes that start at the same time stays within its limit", async () => {

@@ -8,7 +8,7 @@ import { createAnthropicModel } from "@skein/adapters/models/anthropic";
 import { createClaudeCode, type ClaudeCodeDeps, type Spawn } from "@skein/adapters/runtimes/claude-code";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";
 import { openNone } from "@skein/adapters/sandboxes/none";
-import { type SessionAgent, type Store, createMemoryStore, onlyModel } from "@skein/core";
+import { type KeyPolicy, type SessionAgent, type Store, createMemoryStore, onlyModel } from "@skein/core";
 import { AgentConfig, type ClaudeOptions, type Content, type Event, type NewEvent } from "@skein/protocol";
 import { type Step, createSimulator, script } from "@skein/simulator";
 import { onTestFinished } from "vitest";
@@ -158,7 +158,8 @@ export async function createWorld({
     cwd,
     problems,
     /** Returns the id of a session whose process was started in advance, if any. */
-    reserve: (options: Options) => claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>),
+    reserve: (options: Options, rules?: KeyPolicy) =>
+      claude?.reserve("default", { cwd, ...options } as Partial<ClaudeOptions>, rules),
     /** The number of processes, and of sessions that wait for a process. */
     figures: async () => claude?.figures(),
     run,

@@ -133,7 +133,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         refused: deps.refused,
         executable: settings.executable,
         children: { ...childPoolOptions(settings), isShared: rules.isShared },
-        optionsOf: (state, prompt) => policy.resolve(optionsOf(state, prompt), state),
+        optionsOf: (state, prompt, rulesOf) => policy.resolve(optionsOf(state, prompt), { ...state, rulesOf }),
         hooksOf: ({ options: { hooks }, tenant, ...session }) =>
           createHooks({ ...session, hooks }, { ...parts, ...places, secret: () => hookSecret(records, tenant) }),
       });
@@ -165,7 +165,7 @@ export function createClaude(deps: ClaudeDeps): Claude {
         }
       },
       opened: ({ scopes }) => openedNames(settings, scopes.includes("admin")),
-      reserve: (options, { tenant }) => runtime?.reserve(tenant, options),
+      reserve: (options, { tenant, name }) => runtime?.reserve(tenant, options, rules.of({ tenant, name })),
       async inherit(parentId, forkId, { tenant }) {
         await policy.inherit(parentId, forkId, tenant);
         await walls.copyFolder(ownFolder(tenant, "work", parentId), ownFolder(tenant, "work", forkId));

@@ -1,4 +1,4 @@
-import type { QueuedPrompt, Runtime, Sandbox, SandboxMode, SessionState, SpendGate } from "@skein/core";
+import type { KeyPolicy, QueuedPrompt, Runtime, Sandbox, SandboxMode, SessionState, SpendGate } from "@skein/core";
 import { type ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
@@ -13,7 +13,8 @@ import { type ResolvedOptions, optionsOf } from "./options.ts";
 import { createPayments } from "./payments.ts";
 import { loadSdk } from "./sdk.ts";
 import { type Offer, askOffer } from "./offer.ts";
-import { type DriveDeps, kindOf, startOf } from "./session-child.ts";
+import { type DriveDeps, startOf } from "./session-child.ts";
+import { kindOf } from "./session-kind.ts";
 import { sweepFolders } from "./child-folders.ts";
 
 export type { Spawn } from "./claude-child.ts";
@@ -46,7 +47,7 @@ export interface ClaudeCodeDeps extends Pick<
   /** Starts the processes. Default: guarded processes, which also end if this server is killed. */
   readonly spawn?: Spawn;
   /** Returns the options of a run. Names are replaced by the operator's values, and secrets are restored. */
-  readonly optionsOf?: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
+  readonly optionsOf?: DriveDeps["optionsOf"];
   readonly hooksOf?: DriveDeps["hooksOf"];
   readonly refused?: DriveDeps["refused"];
   readonly children?: ChildPoolOptions;
@@ -66,10 +67,10 @@ export interface ClaudeCodeDeps extends Pick<
  */
 export interface ClaudeCode extends Runtime {
   /**
-   * Reserves a process that was started in advance for a session with these options. Returns the id that the session
-   * must have. Without such a process, returns undefined, and the session can have any id.
+   * Reserves a process that was started in advance for a session with these options, whose key has these rules. Returns
+   * the id that the session must have. Without such a process, returns undefined, and the session can have any id.
    */
-  reserve(tenant: string, options: Partial<ClaudeOptions>): string | undefined;
+  reserve(tenant: string, options: Partial<ClaudeOptions>, rules?: KeyPolicy): string | undefined;
   /** Returns what a session with these options would have, such as tools and models. */
   offer(session: { readonly tenant: string; readonly sessionId: string }, options: ResolvedOptions): Promise<Offer>;
   /** The number of processes, and the memory that they use. */
@@ -122,7 +123,7 @@ export function createClaudeCode(deps: ClaudeCodeDeps): ClaudeCode {
         if (!isKnownError(error, "lease_lost", "not_found", "closed")) deps.report(error);
       }
     },
-    reserve: (tenant, options) => children.reserve(kindOf(tenant, options)),
+    reserve: (tenant, options, rules) => children.reserve(kindOf(tenant, options, rules)),
     figures: children.figures,
     async offer({ tenant, sessionId }, options) {
       const late = AbortSignal.timeout(OFFER_MS);

@@ -11,7 +11,7 @@ import {
   endWith,
   isAmong,
 } from "@skein/core";
-import { ClaudeOptions, KnownError, isKnownError } from "@skein/protocol";
+import { KnownError, isKnownError } from "@skein/protocol";
 import type { Options } from "@anthropic-ai/claude-agent-sdk";
 import type { Answers } from "./answers.ts";
 import type { Child, ChildStart, HookBridge } from "./claude-child.ts";
@@ -19,6 +19,7 @@ import type { ChildPool } from "./child-pool.ts";
 import type { ClaudeWalls } from "./claude-walls.ts";
 import { childEnvironment } from "./environment.ts";
 import { modelRefusal } from "./model-refusal.ts";
+import { kindOf } from "./session-kind.ts";
 import {
   type OwnModels,
   type SessionModels,
@@ -53,7 +54,8 @@ export interface DriveDeps extends DriverLogDeps {
   readonly simulated: boolean;
   /** The models with a separate address and key. */
   readonly ownModels?: OwnModels | undefined;
-  readonly optionsOf: (state: SessionState, prompt: QueuedPrompt) => Promise<ResolvedOptions>;
+  /** Returns the options of a run. `rulesOf` is the session whose rules apply. Default: the session of the state. */
+  readonly optionsOf: (state: SessionState, prompt: QueuedPrompt, rulesOf?: string) => Promise<ResolvedOptions>;
   readonly hooksOf: (session: HookSession) => Options["hooks"];
   /** Handles a run that cannot begin because of the operator's rules or the sandbox. */
   readonly refused?: ((session: RefusedSession, why: string) => Promise<void>) | undefined;
@@ -171,15 +173,11 @@ export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Pr
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
-  // With its new id, the next session gets a separate working folder.
-  const options = await deps.optionsOf({ ...log.state, sessionId }, prompt);
+  // With its new id, the next session gets a separate working folder. It has no key yet, so it gets this session's rules.
+  const options = await deps.optionsOf({ ...log.state, sessionId }, prompt, log.state.sessionId);
   const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
-  deps.children.prepare(kindOf(tenant, agent?.extras["claude"]), { ...start, transcript: async () => null });
-}
-
-/** Returns the kind of a session. Sessions of a tenant with equal options are of the same kind. */
-export function kindOf(tenant: string, options: unknown): string {
-  return JSON.stringify([tenant, ClaudeOptions.safeParse(options ?? {}).data ?? null]);
+  const kind = kindOf(tenant, agent?.extras["claude"], options.rules);
+  deps.children.prepare(kind, { ...start, transcript: async () => null });
 }
 
 /** Returns the options for starting a process of a session. */

@@ -68,7 +68,14 @@ export interface ClaudePolicy {
    * Returns the options of a run. Replaces names by the operator's values, and placeholders by secrets. Checks all
    * options again, because the log may come from another server, and the policy may have changed.
    */
-  resolve(options: ClaudeOptions, session: { readonly tenant: string; readonly sessionId: string }): Promise<Resolved>;
+  resolve(options: ClaudeOptions, session: ResolvedSession): Promise<Resolved>;
+}
+
+interface ResolvedSession {
+  readonly tenant: string;
+  readonly sessionId: string;
+  /** The session whose key's rules apply, if the session does not exist yet. */
+  readonly rulesOf?: string | undefined;
 }
 
 export interface Resolved extends ResolvedOptions {
@@ -221,11 +228,12 @@ export function createClaudePolicy(deps: ClaudePolicyDeps): ClaudePolicy {
     async forget(sessionId, tenant) {
       await records.delete(tenant, KIND, sessionId);
     },
-    async resolve(options, { tenant, sessionId }) {
+    async resolve(options, { tenant, sessionId, rulesOf }) {
       const kept = await keptOf(tenant, sessionId);
+      const { key } = rulesOf === undefined ? kept : await keptOf(tenant, rulesOf);
       const whole = putSecrets(options, kept.secrets);
       check(whole);
-      const own = await modedRules(kept.key, tenant);
+      const own = await modedRules(key, tenant);
       checkRules(whole, { of: own });
       const bypass = options.permission_mode === "bypassPermissions";
       if (bypass) mayBypass({ isAdmin: kept.bypass, sandboxed: options.sandbox?.enabled ?? false });
