@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createSqliteStore } from "@skein/adapters/stores/sqlite";
 import type { Store } from "@skein/core";
 import { createScript } from "@skein/core/testing";
-import { createIds, isKnownError } from "@skein/protocol";
+import { FACT_VERSION, createIds, isKnownError } from "@skein/protocol";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const ids = createIds();
@@ -156,6 +156,28 @@ describe("a file that cannot be used", () => {
     const again = new DatabaseSync(file);
     expect(again.prepare("pragma user_version").get()).toEqual({ user_version: 999 });
     again.close();
+  });
+
+  test("a session with facts of a newer version is not claimed", async () => {
+    const store = await open();
+    const script = await created(store);
+    await script.prompt("hi");
+    const db = new DatabaseSync(file);
+    db.exec("update heads set fact_version = 99");
+    db.close();
+    await script.append([{ event_type: "session.edited", data: { title: "still newer" } }]);
+    expect(await store.claim({ owner: "w", leaseMs: 1000 })).toEqual({ kind: "none", nextAt: null });
+    expect(await codeOf(store.claim({ owner: "w", leaseMs: 1000, sessionId: script.sessionId }))).toBe("unreadable");
+  });
+
+  test("an append to a session of an earlier version raises the version of the session", async () => {
+    const script = await created(await open());
+    const db = new DatabaseSync(file);
+    db.exec("update heads set fact_version = 0");
+    await script.append([{ event_type: "session.edited", data: { title: "newer" } }]);
+    const found = db.prepare("select fact_version from heads").get();
+    db.close();
+    expect(found).toEqual({ fact_version: FACT_VERSION });
   });
 
   test("a folder in place of the database file is rejected", async () => {

@@ -80,6 +80,7 @@ export {
   sessionTaken,
   withPlaces,
   sessionNotFound,
+  sessionUnreadable,
 } from "./log/append-rules.ts";
 export {
   type Counters,

@@ -37,6 +37,13 @@ export function sessionNotFound(sessionId: string): KnownError {
   return new KnownError("not_found", `There is no session ${sessionId}.`);
 }
 
+export function sessionUnreadable(sessionId: string): KnownError {
+  return new KnownError(
+    "unreadable",
+    `Session ${sessionId} has facts of a newer Skein. Use a newer Skein to continue it.`,
+  );
+}
+
 export function leaseLost(lease: Lease): KnownError {
   return new KnownError(
     "lease_lost",

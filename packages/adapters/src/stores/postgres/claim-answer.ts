@@ -1,5 +1,4 @@
-import { type Claim, type Lease, sessionNotFound } from "@skein/core";
-import { KnownError } from "@skein/protocol";
+import { type Claim, type Lease, sessionNotFound, sessionUnreadable } from "@skein/core";
 
 /** Converts an answer of the database function skein.claim. */
 export function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Lease, "fence">): Claim {
@@ -14,10 +13,7 @@ export function claimOf(answer: string, { owner, leaseMs, sessionId }: Omit<Leas
     case "none":
       return { kind: "none", nextAt: first === "0" ? null : Number(first) };
     case "unreadable":
-      throw new KnownError(
-        "unreadable",
-        `Session ${sessionId} has facts of a newer Skein. Use a newer Skein to continue it.`,
-      );
+      throw sessionUnreadable(sessionId);
     default:
       throw sessionNotFound(sessionId);
   }

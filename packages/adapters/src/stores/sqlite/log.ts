@@ -25,8 +25,8 @@ const BODY = "coalesce((select body from blobs where hash = e.blob), e.data) as 
 const COLUMNS = `e.id, e.session_id, e.sequence, e.event_type, e.created_at, ${BODY}`;
 const READ = `select ${COLUMNS} from events e where session_id = ? and sequence > ? order by sequence limit ?`;
 
-const COUNT =
-  "update heads set last_sequence = last_sequence + ?, message_count = message_count + ?, run_count = run_count + ?, updated_at = ?";
+const COUNT = `update heads set last_sequence = last_sequence + ?, message_count = message_count + ?,
+  run_count = run_count + ?, updated_at = ?, fact_version = max(fact_version, ${FACT_VERSION})`;
 const INSERT_EVENT = `insert into events
   (session_id, sequence, id, event_type, data, blob, run_id, step, fact_version, created_at, happened_at)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -65,7 +65,7 @@ export interface Head {
   readonly owner: string | null;
   readonly leased_until: number;
   readonly due_at: number | null;
-  /** `FACT_VERSION` of the process that created the session. */
+  /** The highest version of a fact in the log. */
   readonly fact_version: number;
 }
 

@@ -11,6 +11,7 @@ import {
   createFollowers,
   leaseLost,
   sessionNotFound,
+  sessionUnreadable,
 } from "@skein/core";
 import { FACT_VERSION, type Session } from "@skein/protocol";
 import { type Database, openDatabase } from "./database.ts";
@@ -257,11 +258,12 @@ function createLeases(db: Database, now: () => number) {
     claim(options: ClaimOptions): Claim {
       const time = now();
       if (options.sessionId !== undefined) {
-        const head = db.get("select leased_until from heads where session_id = ?", options.sessionId);
+        const head = db.get("select leased_until, fact_version from heads where session_id = ?", options.sessionId);
         if (!head) throw sessionNotFound(options.sessionId);
-        const until = head["leased_until"] as number;
-        const isBusy = until > time + (options.takeWithinMs ?? 0);
-        return isBusy ? { kind: "busy", until } : take(options.sessionId, options, time);
+        const { leased_until: until, fact_version } = head as unknown as Head;
+        if (until > time + (options.takeWithinMs ?? 0)) return { kind: "busy", until };
+        if (fact_version > FACT_VERSION) throw sessionUnreadable(options.sessionId);
+        return take(options.sessionId, options, time);
       }
       const ready = db.get(
         `select session_id from heads where due_at <= ? and leased_until <= ? and fact_version <= ? order by due_at limit 1`,
@@ -270,7 +272,10 @@ function createLeases(db: Database, now: () => number) {
         FACT_VERSION,
       );
       if (ready) return take(ready["session_id"] as string, options, time);
-      const next = db.get("select min(max(due_at, leased_until)) as at from heads where due_at is not null");
+      const next = db.get(
+        "select min(max(due_at, leased_until)) as at from heads where due_at is not null and fact_version <= ?",
+        FACT_VERSION,
+      );
       return { kind: "none", nextAt: (next?.["at"] as number | null) ?? null };
     },
     due({ before, sessionId, perTenant = EVERYTHING, limit = DUE_LIMIT }: DueQuery): readonly DueSession[] {
