@@ -66,12 +66,13 @@ export function createDrives({ store, runtime, leaseMs, stopMs = STOP_MS, now, r
   }
 
   async function renew(): Promise<void> {
-    const held = [...driving.values()];
-    if (held.length === 0) return;
+    // A drive may prolong its lease while the store renews. The store then still answers for the earlier length.
+    const sent = [...driving.values()].map(({ lease, clock, abort }) => ({ lease, clock, abort }));
+    if (sent.length === 0) return;
     const asked = now();
     try {
-      const lost = new Set(await store.renew(held.map(({ lease }) => lease)));
-      for (const { lease, clock, abort } of held)
+      const lost = new Set(await store.renew(sent.map(({ lease }) => lease)));
+      for (const { lease, clock, abort } of sent)
         if (lost.has(lease)) abort(LEASE_LOST);
         else clock.validUntil = Math.max(clock.validUntil, asked + lease.leaseMs);
     } catch (error) {
