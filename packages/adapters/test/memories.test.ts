@@ -144,6 +144,24 @@ describe.each(MEMORIES)("full_text on %s", (_, create) => {
     expect(found).toBe(query.includes("harbour") ? 1 : 0);
   });
 
+  test.each([
+    ["Japanese", "あ".repeat(700)],
+    ["Korean", "한".repeat(900)],
+  ])(
+    "a long %s text without a space is stored, and other memories of the same call are found",
+    async (_language, text) => {
+      const memory = await open();
+      const transcript = [text, `The harbour. ${text}`].map((content, at) => ({
+        id: `m${at}`,
+        role: "user" as const,
+        content,
+      }));
+      const state = session("s1", "", { transcript });
+      expect(await memory.beforeCompaction(state)).toEqual({ memories_written: 2 });
+      expect((await memory.retrieve({ state, query: "harbour" })).memories).toEqual([`User: The harbour. ${text}`]);
+    },
+  );
+
   test("words are found regardless of accents and case", async () => {
     const memory = await open();
     await memory.update({ state: session("s1", "Das Café in Zürich"), answer: "geöffnet" });

@@ -2,7 +2,7 @@ import pg from "pg";
 import { keepAliveUntil } from "../stores/postgres/keep-process-alive.ts";
 import type { FullTextMemory } from "./full-text.ts";
 import { type MemoryRow, type MemoryTable, createTableMemory } from "./table-memory.ts";
-import { wordsOf } from "./search-words.ts";
+import { LONGEST_WORD, wordsOf } from "./search-words.ts";
 
 export interface PostgresMemoryOptions {
   readonly url: string;
@@ -93,9 +93,12 @@ function plain(words: readonly string[]): readonly string[] {
   return words.map((word) => word.normalize("NFD").replaceAll(/\p{M}/gu, "")).filter((word) => word !== "");
 }
 
-/** Returns the words as the text of a tsvector. Words contain only letters and digits, so they need no escape. */
+/**
+ * Returns the words as the text of a tsvector. Words contain only letters and digits, so they need no escape. Leaves out
+ * words that are never searched for, because PostgreSQL rejects words of more than 2046 bytes.
+ */
 function lexemes(words: readonly string[]): string {
-  return plain(words)
+  return plain(words.filter((word) => word.length <= LONGEST_WORD))
     .map((word, at) => `'${word}':${at + 1}`)
     .join(" ");
 }

@@ -5,12 +5,15 @@ const COMMON = new Set(
   ),
 );
 
+/** A longer word is never searched for. */
+export const LONGEST_WORD = 40;
+
 /** The largest number of words in a search, because a prompt may be very long. */
 const MOST = 32;
 
 /** Returns the words of a prompt to search for, without duplicates. Returns no words if all words are too common. */
 export function searchWords(prompt: string): readonly string[] {
-  const telling = wordsOf(prompt.slice(0, 10_000)).filter((word) => word.length > 1 && word.length <= 40);
+  const telling = wordsOf(prompt.slice(0, 10_000)).filter((word) => word.length > 1 && word.length <= LONGEST_WORD);
   return [...new Set(telling)].filter((word) => !COMMON.has(word)).slice(0, MOST);
 }
 
