@@ -92,6 +92,16 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
     expect(await files.get(put.storagePath)).toEqual(bytes);
   });
 
+  test("a long id with a long name is stored under a name of at most 255 bytes", async () => {
+    const files = await open();
+    const put = await files.put({ sessionId, fileId: "a".repeat(100), filename: "b".repeat(300), bytes });
+    expect(Buffer.byteLength(basename(put.storagePath))).toBeLessThanOrEqual(255);
+    expect(await files.get(put.storagePath)).toEqual(bytes);
+    const largeText = `text-${"a".repeat(64)}`;
+    const { storagePath } = await files.put({ sessionId, fileId: largeText, filename: "body.txt", bytes });
+    expect(basename(storagePath)).toBe(`${largeText}_body.txt`);
+  });
+
   test("an id that is a path is replaced by its hash, and different ids stay different", async () => {
     const files = await open();
     const one = await files.put({ sessionId, fileId: "../../a", filename: "x", bytes });
