@@ -28,7 +28,10 @@ Examples:
 
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Returns whether every line is within the limit. `root` is the checkout that is compared. */
+/**
+ * Returns whether every line is within the limit. Throws if the commits have no line in common. `root` is the checkout
+ * that is compared.
+ */
 export async function runAgainst(name: string, args: readonly string[], root: string = HERE): Promise<boolean> {
   const { against, rounds, limit, json, rest } = parsed(args);
   const { folder, remove } = checkOut(root, against);
@@ -48,6 +51,10 @@ export async function runAgainst(name: string, args: readonly string[], root: st
       done.push(isEarlierFirst ? { earlier: first, now: second } : { earlier: second, now: first });
     }
     const compared = compare(done);
+    if (compared.length === 0)
+      throw new Error(
+        `No line of the benchmark has a figure both here and at ${against}, so nothing was compared. Choose a later commit.`,
+      );
     console.log(json ? JSON.stringify(compared) : printed(compared, against, limit));
     return compared.every(({ ratio }) => ratio <= limit);
   } catch (error) {

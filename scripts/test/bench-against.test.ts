@@ -86,6 +86,16 @@ describe("two commits of a repository", () => {
     expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
   });
 
+  test("a comparison fails if the two commits have no line in common", async () => {
+    writeFileSync(
+      join(folder, "bench.js"),
+      `console.log('[{ "what": "renamed", "store": "", "value": 1, "unit": "ms" }]')`,
+    );
+    const running = runAgainst("turn", ["--against", "HEAD", "--rounds", "1"], folder);
+    await expect(running).rejects.toThrow("No line of the benchmark has a figure both here and at HEAD");
+    expect(git("worktree", "list").trim().split("\n")).toHaveLength(1);
+  });
+
   test("an interrupt ends the benchmark with a sentence and removes the checkout", async () => {
     writeFileSync(join(folder, "bench.js"), "setInterval(() => {}, 1000);");
     git("-c", "user.name=Test", "-c", "user.email=test@localhost", "commit", "--quiet", "--all", "--message=hangs");
