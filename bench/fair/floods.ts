@@ -28,10 +28,8 @@ export const FLOODS = {
   /** Starts 150 runs that call a tool of 25 s. */
   async runs(server, { signal, took }) {
     const steps = [{ tools: [{ name: "slow" }] }, { text: "Done." }];
-    for (let each = 0; each < 150 && !signal.aborted; each++) {
-      await prompt(server, server.flood, { steps, tools: ["slow"] });
-      took();
-    }
+    for (let each = 0; each < 150 && !signal.aborted; each++)
+      await prompt(server, server.flood, { steps, tools: ["slow"] }).then(took, () => delay(50));
   },
   sql: (server, { signal, took }) =>
     inParallel(8, signal, async () => {

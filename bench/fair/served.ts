@@ -89,6 +89,7 @@ export async function prompt(
 ): Promise<string> {
   const id = await begin(server, key, tools);
   const content = { text: `Go. ${script(steps, "Go.")}` };
-  await call(server, key, { path: `/v1/sessions/${id}/messages`, body: { role: "user", content } });
+  const sent = await call(server, key, { path: `/v1/sessions/${id}/messages`, body: { role: "user", content } });
+  if (sent.status !== 202) throw new Error(`The prompt was rejected: ${sent.status} ${JSON.stringify(sent.body)}`);
   return id;
 }
