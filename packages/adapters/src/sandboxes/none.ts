@@ -1,4 +1,6 @@
+import { text } from "node:stream/consumers";
 import type { Sandbox, SandboxedProgram } from "@skein/core";
+import type { OpenedSandbox } from "./bubblewrap/index.ts";
 import { findProgram } from "./find-program.ts";
 import { guardOf } from "./guard.ts";
 import { startGuarded } from "./guarded-process.ts";
@@ -27,22 +29,27 @@ const PROBE_CODE = 7;
  * ends with its server. The program runs in a process namespace. If the system does not allow that, it runs in a
  * process group, which a program can leave.
  *
- * Returns undefined if the guard does not work, for example because bash is missing.
+ * Returns a problem if the guard does not work, for example because bash is missing.
  */
-export async function openNone(find = findProgram): Promise<Sandbox | undefined> {
+export async function openNone(find = findProgram): Promise<OpenedSandbox> {
   const [bash, setpriv, unshare] = [find("bash"), find("setpriv"), find("unshare")];
-  if (bash === undefined) return undefined;
+  if (bash === undefined)
+    return { problem: "The script that watches the processes of Claude Code needs bash. Install bash." };
   // The kernel kills the command when the server dies, even before the guard has started.
   const dying = setpriv === undefined ? [] : [setpriv, "--pdeathsig", "KILL", "--"];
   for (const namespace of unshare === undefined ? [] : NAMESPACES) {
     const prefix = [...dying, unshare ?? "", ...namespace, "--"];
-    if (await holds(prefix, bash))
+    if ((await problemOf(prefix, bash)) === undefined)
       return createNone(prefix, bash, {
         processes: true,
         summary: "Claude Code runs in a process namespace of its own: nothing that it starts survives it.",
       });
   }
-  if (!(await holds(dying, bash))) return undefined;
+  const problem = await problemOf(dying, bash);
+  if (problem !== undefined)
+    return {
+      problem: `The script that watches the processes of Claude Code does not work on this machine: ${problem}`,
+    };
   const missing =
     unshare === undefined ? "unshare (util-linux) is not installed" : "this system does not allow unshare";
   return createNone(dying, bash, {
@@ -55,8 +62,8 @@ function createNone(
   prefix: readonly string[],
   bash: string,
   found: { readonly processes: boolean; readonly summary: string },
-): Sandbox {
-  return {
+): OpenedSandbox {
+  const sandbox: Sandbox = {
     walls: {
       driver: "none",
       files: false,
@@ -74,13 +81,16 @@ function createNone(
         limits,
       }),
   };
+  return { sandbox };
 }
 
-/** Tests the guard with this prefix. It must pass on the exit code of its program. */
-async function holds(prefix: readonly string[], bash: string): Promise<boolean> {
+/** Tests the guard with this prefix. It must pass on the exit code of its program. Returns the problem, if any. */
+async function problemOf(prefix: readonly string[], bash: string): Promise<string | undefined> {
   const probe = startGuarded({
     command: [...prefix, ...guardOf(bash, { goodForMs: PROBE_MS }), "/bin/sh", "-c", `exit ${PROBE_CODE}`],
     env: {},
   });
-  return (await probe.ended).code === PROBE_CODE;
+  const [errors, { code }] = await Promise.all([text(probe.stderr), probe.ended]);
+  if (code === PROBE_CODE) return undefined;
+  return errors.trim() || `its test ended with ${code ?? "a signal"} instead of ${PROBE_CODE}.`;
 }

@@ -17,9 +17,9 @@ test("if the beginning of a run is stored late, the process is kept, and its mes
     await delay(700);
     return append(...args);
   });
-  const sandbox = await openNone();
-  if (!sandbox) throw new Error("There is no bash here.");
-  const guarded = createSpawnChild({ sandbox, folder: join(folder(), "run") });
+  const found = await openNone();
+  if ("problem" in found) throw new Error(found.problem);
+  const guarded = createSpawnChild({ ...found, folder: join(folder(), "run") });
   let starts = 0;
   const world = await createWorld({ store, spawn: (request) => ((starts += 1), guarded(request)) });
   const { sessionId } = await world.run(play({ text: "One." }), { allowed_tools: ["Bash"] });

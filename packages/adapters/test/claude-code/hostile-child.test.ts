@@ -12,8 +12,8 @@ import { claudeAgent, createWorld, folder, until } from "./world.ts";
 let sandbox: Sandbox;
 beforeAll(async () => {
   const found = await openNone();
-  if (!found) throw new Error("There is no bash here.");
-  sandbox = found;
+  if ("problem" in found) throw new Error(found.problem);
+  ({ sandbox } = found);
 });
 
 /** Creates a host that runs this script instead of Claude Code. */

@@ -34,8 +34,9 @@ async function startServer(...args: readonly string[]) {
 test("after another server took the session, the child of the stopped server changes nothing any more", async ({
   skip,
 }) => {
-  const sandbox = await openNone();
-  if (!sandbox?.walls.processes) skip(sandbox?.walls.summary);
+  const found = await openNone();
+  if ("problem" in found) throw new Error(found.problem);
+  if (!found.sandbox.walls.processes) skip(found.sandbox.walls.summary);
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const [home, cwd] = [folder(), folder()];

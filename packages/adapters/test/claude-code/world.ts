@@ -192,9 +192,9 @@ export type ChildLine = { readonly type?: string };
 
 /** Starts the real Claude Code. A line of its output is passed on if `pass` resolves to true. */
 export async function spawnThrough(pass: (line: ChildLine) => Promise<boolean>): Promise<Spawn> {
-  const sandbox = await openNone();
-  if (!sandbox) throw new Error("There is no bash here.");
-  const spawn = createSpawnChild({ sandbox, folder: join(folder(), "run") });
+  const found = await openNone();
+  if ("problem" in found) throw new Error(found.problem);
+  const spawn = createSpawnChild({ ...found, folder: join(folder(), "run") });
   return (request) => {
     const child = spawn(request);
     const stdout = new PassThrough();

@@ -15,9 +15,9 @@ const noWalls = "This sandbox has no walls.";
 describeSandbox(
   "none",
   async () => {
-    const sandbox = await openNone();
-    if (!sandbox) throw new Error("There is no bash on this machine.");
-    return sandbox;
+    const opened = await openNone();
+    if ("problem" in opened) throw new Error(opened.problem);
+    return opened.sandbox;
   },
   {
     missing: [
@@ -27,6 +27,19 @@ describeSandbox(
     ],
   },
 );
+
+test("without a sandbox, the problem says whether bash is missing or the guard does not work", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-broken-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const setpriv = join(folder, "setpriv");
+  writeFileSync(setpriv, "#!/bin/sh\necho setpriv is broken >&2\nexit 1\n", { mode: 0o700 });
+  expect(await openNone((name) => (name === "bash" ? undefined : findProgram(name)))).toEqual({
+    problem: "The script that watches the processes of Claude Code needs bash. Install bash.",
+  });
+  expect(await openNone((name) => (name === "setpriv" ? setpriv : findProgram(name)))).toEqual({
+    problem: "The script that watches the processes of Claude Code does not work on this machine: setpriv is broken",
+  });
+});
 
 /** Whether bubblewrap works on this machine. If it does, a sandbox that does not work fails the tests. */
 const hasBubblewrap =

@@ -312,20 +312,15 @@ async function claude(settings: ServeSettings): Promise<Finding> {
       state: "ok",
       says: "Claude Code runs in the sandbox. `skein policy explain KEY` says what a key can do.",
     };
-  const sandbox = await openNone();
-  if (!sandbox)
-    return {
-      what,
-      state: "wrong",
-      says: "Claude Code cannot be started: the script that watches its processes needs bash. Install bash.",
-    };
+  const found = await openNone();
+  if ("problem" in found) return { what, state: "wrong", says: `Claude Code cannot be started. ${found.problem}` };
   const opened = [...claudeOpened.keys, ...(await keysInFile(configFile))];
   const who =
     opened.length === 0
       ? "Only keys with the scope admin may run Claude Code: its commands run as the server's user."
       : `Keys with the scope admin may run Claude Code. These keys may also run it, and can so run commands as the server's user: ${opened.join(", ")}.`;
-  const isSafe = sandbox.walls.processes && opened.length === 0;
-  return { what, state: isSafe ? "ok" : "note", says: `${sandbox.walls.summary} ${who}` };
+  const { processes, summary } = found.sandbox.walls;
+  return { what, state: processes && opened.length === 0 ? "ok" : "note", says: `${summary} ${who}` };
 }
 
 /** Returns no keys if the file cannot be loaded. Another check reports this. */

@@ -149,15 +149,11 @@ async function plainOptions(state: SessionState, prompt: QueuedPrompt): Promise<
 }
 
 async function guardedSpawn(walls: ClaudeWalls | undefined): Promise<Spawn> {
-  const sandbox = walls?.sandbox ?? (await openNone());
-  if (!sandbox)
-    throw new KnownError(
-      "invalid",
-      "Claude Code cannot be started: there is no bash on this machine to guard it. Install bash.",
-    );
+  const opened = walls ?? (await openNone());
+  if ("problem" in opened) throw new KnownError("invalid", `Claude Code cannot be started. ${opened.problem}`);
   const limits = walls?.limits;
   return createSpawnChild({
-    sandbox,
+    sandbox: opened.sandbox,
     ...(limits && { limits }),
     folder: join(tmpdir(), `skein-claude-${userInfo().uid}`),
   });

@@ -5,15 +5,15 @@ import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guar
 import { openNone } from "../../../src/sandboxes/none.ts";
 
 const [how = "", folder = "", prompt = ""] = process.argv.slice(2);
-const sandbox = await openNone();
-if (!sandbox) throw new Error("There is no bash here.");
+const found = await openNone();
+if ("problem" in found) throw new Error(found.problem);
 const options = {
   cwd: folder,
   settingSources: [],
   allowedTools: ["Bash"],
   env: { ...process.env, HOME: folder, TMPDIR: folder, CLAUDE_CONFIG_DIR: join(folder, "config") },
   ...(how === "guarded" && {
-    spawnClaudeCodeProcess: createSpawnChild({ sandbox, folder: join(folder, "run") }),
+    spawnClaudeCodeProcess: createSpawnChild({ ...found, folder: join(folder, "run") }),
   }),
 };
 for await (const message of query({ prompt, options })) process.stdout.write(`${message.type}\n`);

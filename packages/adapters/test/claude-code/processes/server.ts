@@ -3,8 +3,9 @@ import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guar
 import { openNone } from "../../../src/sandboxes/none.ts";
 
 const [kind = "", folder = "", goodFor = "", command = "", ...args] = process.argv.slice(2);
-const sandbox = await openNone(kind === "group" ? withoutUnshare : undefined);
-if (!sandbox) throw new Error("There is no bash here.");
+const found = await openNone(kind === "group" ? withoutUnshare : undefined);
+if ("problem" in found) throw new Error(found.problem);
+const { sandbox } = found;
 const spawnChild = createSpawnChild({ sandbox, folder, terms: { goodForMs: () => Number(goodFor) } });
 const { PATH, MARK } = process.env;
 const child = spawnChild({ command, args, env: { PATH, MARK }, signal: new AbortController().signal });
