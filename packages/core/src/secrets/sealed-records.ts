@@ -103,15 +103,17 @@ function sealPut(put: RecordPut, vault: Vault): RecordPut {
   for (const field of fields) {
     const plain = value[field];
     if (plain === undefined || plain === null) continue;
-    value[field] = vault.seal(
-      typeof plain === "string" ? plain : JSON_MARK + JSON.stringify(plain),
-      placeOf(put, field),
-    );
+    value[field] = vault.seal(sealable(plain), placeOf(put, field));
   }
   return { ...put, value };
 }
 
 const JSON_MARK = "json:";
+
+/** Returns text as it is, except text that would be read as JSON. Returns anything else as JSON. */
+function sealable(plain: unknown): string {
+  return typeof plain === "string" && !plain.startsWith(JSON_MARK) ? plain : JSON_MARK + JSON.stringify(plain);
+}
 
 function changed(record: StoredRecord, open: (text: string, place: string) => string): StoredRecord {
   const fields = SECRET_FIELDS[record.kind];

@@ -35,6 +35,12 @@ test("secrets are sealed in the store, and readable with the key; other fields s
   expect((await createSecrets(sealed).list("a")).map(({ name }) => name)).toEqual(["provider"]);
 });
 
+test.each(["json:abc", "json:123", "json:", '{"a":1}', ""])("the secret %j is read as it was written", async (text) => {
+  const { records } = createMemoryStore();
+  const secrets = createSecrets(sealedRecords(records, createVault(key())));
+  expect(await secrets.get("a", await secrets.put("a", "provider", text))).toBe(text);
+});
+
 test("new secrets are sealed with the first key, and older keys can still read old secrets; after everything is sealed again, the old key is not needed", async () => {
   const { records } = createMemoryStore();
   const [old, next] = [key(), key()];
