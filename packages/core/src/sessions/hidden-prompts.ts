@@ -13,57 +13,74 @@ export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 export function withHiddenPrompts(store: Store): Store {
   return {
     ...store,
-    read: async (sessionId, options) => (await store.read(sessionId, options)).map(shownEvent),
+    read: async (sessionId, options) => (await store.read(sessionId, options)).map(shown),
     async *follow(sessionId, options, signal) {
-      for await (const event of store.follow(sessionId, options, signal)) yield shownEvent(event);
+      for await (const event of store.follow(sessionId, options, signal)) yield shown(event);
     },
     async *scan(after) {
-      for await (const event of store.scan(after)) yield shownEvent(event);
+      for await (const event of store.scan(after)) yield shown(event);
     },
-    onNews: (listener) => store.onNews((sessionId, events) => listener(sessionId, events?.map(shownEvent))),
+    onNews: (listener) => store.onNews((sessionId, events) => listener(sessionId, events?.map(shown))),
     // A snapshot contains the prompt. Without a snapshot, the state is folded from the log.
     readSnapshot: async () => undefined,
     records: shownRecords(store.records),
   };
 }
 
-function shownEvent(event: Event): Event {
+/** Whether a prompt of this event is hidden, because a key that may only read has read the event. */
+export function isPromptHidden(event: Event): boolean {
+  let found = false;
+  shownEvent(event, (prompt) => {
+    found ||= prompt === HIDDEN_PROMPT;
+    return HIDDEN_PROMPT;
+  });
+  return found;
+}
+
+function shown(event: Event): Event {
+  return shownEvent(event, hidden);
+}
+
+/** Returns what is shown instead of a prompt. */
+type Hide = (prompt: unknown) => string;
+
+function shownEvent(event: Event, hide: Hide): Event {
   switch (event.event_type) {
     case "session.created": {
-      const agent = shownConfig(event.data.agent);
+      const agent = shownConfig(event.data.agent, hide);
       return agent === event.data.agent ? event : { ...event, data: { ...event.data, agent } };
     }
     case "prompt.accepted": {
       const { options } = event.data;
-      return options ? { ...event, data: { ...event.data, options: shownOptions(options) } } : event;
+      return options ? { ...event, data: { ...event.data, options: shownOptions(options, hide) } } : event;
     }
     default:
       return event;
   }
 }
 
-function shownConfig(config: AgentConfig): AgentConfig {
+function shownConfig(config: AgentConfig, hide: Hide): AgentConfig {
   if (config.show_system_prompt) return config;
   const claude = config.extras["claude"] as JsonObject | undefined;
   return {
     ...config,
-    system_prompt: hidden(config.system_prompt),
-    extras: claude ? { ...config.extras, claude: shownOptions(claude) } : config.extras,
+    system_prompt: hide(config.system_prompt),
+    extras: claude ? { ...config.extras, claude: shownOptions(claude, hide) } : config.extras,
   };
 }
 
 /** Hides the prompts in the options of a Claude Code session or run, including the prompts of subagents. */
-function shownOptions(options: JsonObject): JsonObject {
+function shownOptions(options: JsonObject, hide: Hide): JsonObject {
   const { system_prompt, system_prompt_append, agents } = options;
   return {
     ...options,
-    ...(typeof system_prompt === "string" && { system_prompt: hidden(system_prompt) }),
-    ...(typeof system_prompt_append === "string" && { system_prompt_append: hidden(system_prompt_append) }),
+    ...(typeof system_prompt === "string" && { system_prompt: hide(system_prompt) }),
+    ...(typeof system_prompt_append === "string" && { system_prompt_append: hide(system_prompt_append) }),
     ...(isObject(agents) && {
       agents: Object.fromEntries(
         Object.entries(agents).map(([name, agent]) => [
           name,
-          isObject(agent) ? { ...agent, prompt: HIDDEN_PROMPT } : agent,
+          isObject(agent) ? { ...agent, prompt: hide(agent["prompt"]) } : agent,
         ]),
       ),
     }),
@@ -75,7 +92,7 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 /** Hides a prompt. An empty prompt stays empty. */
-function hidden(prompt: string): string {
+function hidden(prompt: unknown): string {
   return prompt === "" ? "" : HIDDEN_PROMPT;
 }
 
@@ -99,6 +116,6 @@ function shownRecords(records: Records): Records {
 function shownRecord(record: StoredRecord): StoredRecord {
   if (record.kind !== "agent" && record.kind !== "agent_version") return record;
   const agent = record.value as { readonly config: AgentConfig };
-  const config = shownConfig(agent.config);
+  const config = shownConfig(agent.config, hidden);
   return { ...record, value: { ...agent, config, system_prompt: config.system_prompt } };
 }

@@ -1,7 +1,7 @@
 import { type Ids, Event, KnownError, type NewEvent, happenedThen, timeOf } from "@skein/protocol";
 import { z } from "zod";
 import { foldAll } from "../log/fold.ts";
-import { HIDDEN_PROMPT } from "./hidden-prompts.ts";
+import { isPromptHidden } from "./hidden-prompts.ts";
 import { parseInput } from "./parse-input.ts";
 
 /**
@@ -21,10 +21,10 @@ export function importedLog(
     throw new KnownError("invalid", "events: The sequences of a log are 1, 2, 3 … without a gap.");
   if (log.slice(1).some(({ event_type }) => event_type === "session.created"))
     throw new KnownError("invalid", "events: A log has one session.created.");
-  if (first.data.agent.system_prompt === HIDDEN_PROMPT)
+  if (log.some(isPromptHidden))
     throw new KnownError(
       "invalid",
-      "events: The system prompt is hidden in this file. Export the session with a key that has the scope run.",
+      "events: A system prompt is hidden in this file. Export the session with a key that has the scope run.",
     );
   checkFolds(log);
   const renamed = renamer(ids);
