@@ -103,7 +103,7 @@ export function excerptOf(json: string, text: string): string | undefined {
   for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1)) {
     const [begin, end] = [quoteBefore(json, at), quoteAfter(json, at + wanted.length)];
     if (json.slice(end, end + 2) === '":') continue;
-    const from = Math.max(begin, at - 24);
+    const from = escapeEnd(json, begin, at - 24);
     return plainText(json.slice(from, Math.min(end, from + EXCERPT + wanted.length)));
   }
   return undefined;
@@ -131,14 +131,21 @@ function isQuote(json: string, at: number): boolean {
   return slashes % 2 === 0;
 }
 
+/** The first position from `at` on that is not inside an escape of the JSON string that begins at `begin`. */
+function escapeEnd(json: string, begin: number, at: number): number {
+  let place = begin;
+  while (place < at) place += json[place] !== "\\" ? 1 : json[place + 1] === "u" ? 6 : 2;
+  return place;
+}
+
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "", b: "", f: "" };
 
 /** Decodes a piece of a JSON string. Drops an escape that is cut off at the end of the piece. */
 function plainText(piece: string): string {
+  const escape = /\\(?:u([0-9a-fA-F]{4})|([^u])|(?:u[0-9a-fA-F]{0,3})?$)/g;
   return piece
-    .replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^u]))/g, (_, code: string | undefined, letter: string | undefined) =>
+    .replaceAll(escape, (_, code: string | undefined, letter: string | undefined) =>
       code === undefined ? (ESCAPES[letter ?? ""] ?? letter ?? "") : String.fromCharCode(Number.parseInt(code, 16)),
     )
-    .replace(/\\u?[0-9a-fA-F]{0,3}$/, "")
     .toWellFormed();
 }

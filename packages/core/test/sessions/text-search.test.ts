@@ -27,6 +27,25 @@ test.each([
     "needle",
     `needle ${"x".repeat(158)}`,
   ],
+  ["a path of Windows at its end", String.raw`{"text":"needle in C:\\abc"}`, "needle", String.raw`needle in C:\abc`],
+  [
+    "no part of an escape that was cut at the end",
+    String.raw`{"text":"needle ${"x".repeat(156)}\u0007"}`,
+    "needle",
+    `needle ${"x".repeat(156)}`,
+  ],
+  [
+    "no part of an escape that was cut at the start",
+    String.raw`{"text":"old\u0007${"x".repeat(20)}needle"}`,
+    "needle",
+    `${"x".repeat(20)}needle`,
+  ],
+  [
+    "no part of a line end that was cut at the start",
+    String.raw`{"text":"old\\\n${"x".repeat(23)}needle"}`,
+    "needle",
+    `${"x".repeat(23)}needle`,
+  ],
 ])("an excerpt has %s", (_, json, text, expected) => {
   expect(excerptOf(json, text)).toBe(expected);
 });
