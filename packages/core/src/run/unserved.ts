@@ -53,18 +53,29 @@ export async function leaveUnserved(
   await store.append(lease.sessionId, [event], { lease, expect: state.sequence, release });
 }
 
-/** The sessions that a worker could not run in the last 15 seconds, at most 200. */
+/** The sessions that a worker could not run in the last 15 seconds. */
 export async function unservedSessions(records: Records, now: number): Promise<readonly Unserved[]> {
-  const { items } = await records.list({ ...PLACE, limit: 200 });
-  return items.flatMap(({ id, value }) => {
-    const { tenant, missing, at } = Entry.parse(value);
-    return Math.abs(now - at) < FRESH_MS ? [{ sessionId: id, tenant, missing }] : [];
-  });
+  const sessions: Unserved[] = [];
+  for await (const { sessionId, tenant, missing, at } of entries(records))
+    if (Math.abs(now - at) < FRESH_MS) sessions.push({ sessionId, tenant, missing });
+  return sessions;
 }
 
 /** Removes records without a renewal for a day. Their sessions run again or were deleted. */
 export async function forgetServed(records: Records, now: number): Promise<void> {
-  const { items } = await records.list({ ...PLACE, limit: 200 });
-  for (const { id, value } of items)
-    if (Math.abs(now - Entry.parse(value).at) > 24 * 3600 * 1000) await records.delete(PLACE.tenant, PLACE.kind, id);
+  for await (const { sessionId, at } of entries(records))
+    if (Math.abs(now - at) > 24 * 3600 * 1000) await records.delete(PLACE.tenant, PLACE.kind, sessionId);
+}
+
+/** All records. They are in the order of session ids, so fresh records may be on any page. */
+async function* entries(records: Records): AsyncGenerator<Unserved & { readonly at: number }> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<Records["list"]>> = await records.list({
+      ...PLACE,
+      limit: 200,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { id, value } of page.items) yield { sessionId: id, ...Entry.parse(value) };
+    ({ cursor } = page);
+  }
 }
