@@ -38,6 +38,12 @@ export function earlierPrice(model: string, at: number): ModelPrice | undefined 
   return earlier && found.regional ? inRegion(earlier) : earlier;
 }
 
+/** Returns today's price of a model. */
+function todaysPrice(model: string): ModelPrice | undefined {
+  const found = findPrice(model);
+  return found?.regional ? inRegion(found.price) : found?.price;
+}
+
 /** Adds the region's surcharge to a price, because `priceCall` adds no surcharge to a given price. */
 function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice): ModelPrice {
   return {
@@ -52,7 +58,7 @@ function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice
  * sum would nearly always look like a long call.
  */
 export function priceOfSum(model: string, at: number): ModelPrice | undefined {
-  const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? findPrice(model)?.price;
+  const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? todaysPrice(model);
   if (!price) return undefined;
   const { long_context: _long, ...short } = price;
   return short;

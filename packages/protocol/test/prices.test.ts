@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { addPicos, joinedAmount, microsOf, splitAmount } from "../src/money.ts";
-import { earlierPrice, exactCost, PRICES, PRICES_VERSION, priceCall, WEB_SEARCH_MICROS } from "../src/prices.ts";
+import {
+  earlierPrice,
+  exactCost,
+  PRICES,
+  PRICES_VERSION,
+  priceCall,
+  priceOfSum,
+  WEB_SEARCH_MICROS,
+} from "../src/prices.ts";
 import type { CallCost } from "../src/usage.ts";
 
 const none = { input_tokens: 0, output_tokens: 0 };
@@ -116,6 +124,18 @@ test("an earlier price of a model at a regional endpoint includes the region's s
   const usage = { ...none, input_tokens: 1_000_000, cache_read_input_tokens: 1_000_000 };
   const before = priceCall(model, usage, earlierPrice(model, Date.parse("2026-10-06")));
   expect(before).toMatchObject({ input_micros: 2_200_000, cache_read_micros: 220_000 });
+});
+
+test.each([
+  ["claude-sonnet-5-5", "2026-10-06", 2_000_000],
+  ["claude-sonnet-5-5", undefined, 2_000_000],
+  ["us.anthropic.claude-sonnet-5-5", "2026-10-06", 2_200_000],
+  ["us.anthropic.claude-sonnet-5-5", undefined, 2_200_000],
+  ["global.anthropic.claude-sonnet-5-5", undefined, 2_000_000],
+])("a sum of calls of %s at %s costs as much as the calls", (model, day, input) => {
+  const usage = { ...none, input_tokens: 1_000_000 };
+  const cost = priceCall(model, usage, priceOfSum(model, day === undefined ? 0 : Date.parse(day)));
+  expect(cost).toMatchObject({ input_micros: input, long_context_applied: false });
 });
 
 test("unknown models, models with a constant price and calls without a time have no earlier price", () => {
