@@ -1,4 +1,4 @@
-import { type Live, type Sessions, type Store, isOfRun, watchRun } from "@skein/core";
+import { type Live, type Page, type Sessions, type Store, isOfRun, watchRun } from "@skein/core";
 import {
   type Content,
   createFraming,
@@ -6,6 +6,7 @@ import {
   type FramingContext,
   isKnownError,
   partialFrame,
+  type Run,
   type StreamEvent,
 } from "@skein/protocol";
 import type { AskedRun } from "./requested-run.ts";
@@ -104,6 +105,20 @@ function sendPartial({ event, message_id }: DraftPiece, sink: RunSink): void {
   if (frame) sink.partial(frame);
 }
 
+/** Returns the runs of the session back to this run, newest first. Returns none if this run never began. */
+async function runsSince(
+  sessions: Sessions,
+  { sessionId, runId, newest }: Pick<AskedRun, "sessionId" | "runId"> & { readonly newest: Page<Run> },
+): Promise<readonly Run[]> {
+  const later: Run[] = [];
+  for (let page = newest; ; page = await sessions.runs(sessionId, { limit: 200, cursor: page.cursor })) {
+    const at = page.items.findIndex(({ id }) => id === runId);
+    if (at !== -1) return [...later, ...page.items.slice(0, at + 1)];
+    if (page.cursor === null) return [];
+    later.push(...page.items);
+  }
+}
+
 async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedRun): Promise<FramingContext> {
   const [{ agent, transcript, pending, queue }, session, newest] = await Promise.all([
     state ?? sessions.state(sessionId),
@@ -112,9 +127,7 @@ async function contextOf(sessions: Sessions, { sessionId, runId, state }: AskedR
   ]);
   // Reading one run is usually enough, because the wanted run is the last run or has not begun.
   const isQueued = queue.some(({ run_id }) => run_id === runId);
-  const isLast = isQueued || newest.items[0]?.id === runId;
-  const { items } = isLast ? newest : await sessions.runs(sessionId, { limit: 200 });
-  const since = items.slice(0, items.findIndex(({ id }) => id === runId) + 1);
+  const since = isQueued ? [] : await runsSince(sessions, { sessionId, runId, newest });
   const later = since.reduce((sum, { cost_picos }) => sum + BigInt(cost_picos), 0n);
   const unpriced = since.reduce((sum, { unpriced_calls }) => sum + unpriced_calls, 0);
   const contents = new Map<string, Content>([

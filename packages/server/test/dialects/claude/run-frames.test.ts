@@ -142,6 +142,31 @@ test("a prompt that steers the run is sent with its text, although it was accept
   await end();
 });
 
+test("the result of a run has the cost of the session up to this run, even if more than 200 runs came later", async () => {
+  const store = createMemoryStore();
+  const { create, toolTurn, sessionId } = createScript({ store, ids: createIds() });
+  await create();
+  for (let n = 0; n < 203; n++) await toolTurn("Go on");
+  const sessions = createSessions({ store });
+  const { items } = await sessions.runs(sessionId, { limit: 203 });
+  const totals: unknown[] = [];
+  for (const run of [items[202], items[201], items[1], items[0]]) {
+    const frames: StreamEvent[] = [];
+    await sendRun(
+      {
+        store,
+        sessions,
+        live: createMemoryLive(),
+        run: { sessionId, runId: run?.id ?? "", from: (run?.first_sequence ?? 0) - 1, after: 0, partials: false },
+      },
+      { signal: new AbortController().signal, frame: (frame) => frames.push(frame) > 0, partial: () => {} },
+    );
+    const result = frames.find(({ event }) => event === "result")?.data as Record<string, number>;
+    totals.push(Math.round((result["session_total_cost_usd"] ?? 0) / (result["total_cost_usd"] ?? 0)));
+  }
+  expect(totals).toEqual([1, 2, 202, 203]);
+});
+
 test("a session that was deleted before its stream begins is reported as deleted", async () => {
   const ids = createIds();
   const store = createMemoryStore();
