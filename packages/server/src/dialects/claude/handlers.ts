@@ -190,8 +190,8 @@ async function health(call: RequestContext) {
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   if (status === "unhealthy") call.reply.code(503);
   if (call.principal.scopes.length > 0) return { status, version, dependencies };
-  // Everybody may read this answer. So it contains only the names of a failing store or Redis, without reasons.
-  const failing = Object.entries({ store, redis: bus }).filter(([, part]) => part?.status === "failed");
+  // Everybody may read this answer. So it contains only the names of failing dependencies, without reasons.
+  const failing = Object.entries(dependencies).filter(([, { status: state }]) => state === "error");
   return {
     status,
     version,

@@ -74,6 +74,7 @@ export const historyHandlers = {
           waiting.set(change.session_id, change);
           wake();
         });
+        sse.signal.addEventListener("abort", () => wake(), { once: true });
         try {
           await sse.send("event: stream.opened\ndata: {}\n\n");
           while (!sse.signal.aborted) {
@@ -83,7 +84,6 @@ export const historyHandlers = {
             }
             await new Promise<void>((resolve) => {
               wake = resolve;
-              sse.signal.addEventListener("abort", () => resolve(), { once: true });
               if (sse.signal.aborted || waiting.size > 0) resolve();
             });
           }

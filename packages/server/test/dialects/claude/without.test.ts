@@ -17,6 +17,9 @@ test("a server without Claude Code rejects queries with a reason, and lists sess
   expect(health.body).toMatchObject({ status: "degraded", dependencies: { claude_code: { status: "error" } } });
   const { error } = (health.body["dependencies"] as Record<string, { error: string }>)["claude_code"] ?? { error: "" };
   expect(error).toMatch(/does not run Claude Code/);
+  const open = (await (await fetch(`${server.url}/api/v1/health`)).json()) as object;
+  expect(open).toMatchObject({ status: "degraded", dependencies: { claude_code: { status: "error" } } });
+  expect(JSON.stringify(open)).not.toContain(error);
   await expect(all(server, "/api/v1/query", { prompt: "Hi." })).rejects.toMatchObject({
     status: 503,
     code: "SERVICE_UNAVAILABLE",
