@@ -1,4 +1,5 @@
 /** Sessions in Claude Code's files over HTTP: permissions, pages of transcripts of any size, search, usage, files, export, changes. */
+import { getEventListeners } from "node:events";
 import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -408,6 +409,28 @@ test("a session is adopted with one call, and changes of transcripts are streame
   });
   clearInterval(timer);
   expect(seen.at(-1)?.data).toEqual({ session_id: SESSION, change: "appended" });
+});
+
+test("a stream of changes adds no listener for each change", async () => {
+  const { root, transcript } = claudeFolder();
+  const { url, key } = await testServer({ history: { roots: [root], keys: [] } });
+  const listen = vi.spyOn(AbortSignal.prototype, "addEventListener");
+  onTestFinished(() => listen.mockRestore());
+  let changes = 0;
+  let most = 0;
+  const write = (): void => appendFileSync(transcript, "{}\n");
+  let timer: NodeJS.Timeout | undefined;
+  onTestFinished(() => clearInterval(timer));
+  await frames(`${url}/v1/history/events`, {
+    headers: { "x-api-key": key },
+    onFrame: () => (timer ??= setInterval(write, 50)),
+    isLast({ event }) {
+      if (event === "history.changed") changes += 1;
+      most = Math.max(...listen.mock.contexts.map((signal) => getEventListeners(signal, "abort").length));
+      return changes === 8;
+    },
+  });
+  expect(most).toBeLessThan(5);
 });
 
 test("a user without any coding agent has empty lists, and a folder that the operator named must exist", async () => {
