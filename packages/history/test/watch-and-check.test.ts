@@ -1,8 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkFormat, verify, watch, type WatchEvent } from "../src/index.ts";
+import type { DataFile } from "../src/model/data-file.ts";
+import { discover } from "../src/sources/discover.ts";
+import { createTail } from "../src/watch/tail.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 /** Collects events until it has enough. */
@@ -53,6 +56,21 @@ describe("watching", () => {
       { type: "lines", lines: [{ value: { type: "user" } }, { value: { type: "assistant" } }] },
     ]);
     expect(heard - wrote).toBeLessThan(200);
+  });
+
+  test("new lines of a file that cannot be opened for a moment are reported at the next check", () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const path = data.session(sessionId(1), [talk.user("old")]);
+    const found = (): DataFile => discover(data.config).files[0] as DataFile;
+    const tail = createTail(found(), "end");
+    data.append(`projects/-work-app/${sessionId(1)}.jsonl`, jsonLines([talk.user("new")]));
+    const grown = found();
+    renameSync(path, `${path}.away`);
+    expect(tail.read(grown)).toEqual([]);
+    renameSync(`${path}.away`, path);
+    expect(tail.read(grown)).toMatchObject([{ type: "lines", lines: [{ value: { message: { content: "new" } } }] }]);
+    expect(tail.read(grown)).toEqual([]);
   });
 
   test("watch reports new sessions, subagents, rewritten files and removed files", async () => {

@@ -43,7 +43,8 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
       const hasNews = isOther || now.size !== seenSize;
       file = now;
       if (!hasNews) return [];
-      seenSize = now.size;
+      // Until the file was read, every check has news.
+      seenSize = Number.NaN;
       const events: WatchEvent[] = [];
       if (isOther && !goBack(now.path)) events.push({ type: "rewritten", source, file: now });
       const lines: ParsedLine[] = [];
@@ -62,9 +63,9 @@ export function createTail(first: DataFile, from: "start" | "end"): Tail {
           });
           offset = region.offset + (region.end - region.start);
         });
+        seenSize = now.size;
       } catch {
-        // The file was deleted, which the next check reports.
-        return events;
+        // The file was deleted, which the next check reports. Any other file is read again at the next check.
       }
       if (lines.length > 0 || damage.length > 0) events.push({ type: "lines", source, file: now, lines, damage });
       return events;
