@@ -17,12 +17,13 @@ const real: Readonly<Record<string, readonly [share: number, median: number, hig
   system: [0.04, 504, 623],
 };
 
-test("the generated corpus has lines, files and writing systems like real data", () => {
+test("the generated corpus has lines, files and writing systems like real data, and reports its bytes", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-corpus-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  writeCorpus({ folder, files: 120, bytes: 12_000_000 });
+  const { bytes } = writeCorpus({ folder, files: 120, bytes: 12_000_000 });
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
   const texts = names.map((name) => readFileSync(join(folder, name), "utf8"));
+  expect(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)).toBe(bytes);
   const lengths = new Map<string, number[]>();
   let lines = 0;
   for (const line of texts.flatMap((text) => text.trimEnd().split("\n"))) {

@@ -80,7 +80,7 @@ interface SessionOptions {
 }
 
 function writeSession(options: SessionOptions): { lines: number; bytes: number } {
-  const { random, path, sessionId, cwd, size, agentId } = options;
+  const { random, path, sessionId, cwd, agentId } = options;
   const fd = openSync(path, "w");
   let pending: string[] = [];
   let pendingBytes = 0;
@@ -101,15 +101,16 @@ function writeSession(options: SessionOptions): { lines: number; bytes: number }
     time: Date.UTC(2026, 9, 1) + random.integer(40 * 24 * 3600) * 1000,
     write(value) {
       const text = `${JSON.stringify(value)}\n`;
+      const size = Buffer.byteLength(text);
       pending.push(text);
-      pendingBytes += text.length;
-      bytes += text.length;
+      pendingBytes += size;
+      bytes += size;
       lines += 1;
       if (pendingBytes > 1_000_000) flush();
     },
   };
   try {
-    for (let isDone = false; !isDone; isDone = bytes >= size) writeTurn(random, writer);
+    for (let isDone = false; !isDone; isDone = bytes >= options.size) writeTurn(random, writer);
     flush();
   } finally {
     closeSync(fd);
