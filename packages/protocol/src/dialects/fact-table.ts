@@ -32,9 +32,6 @@ export const ACTION_TYPES = [
 ] as const;
 export type ActionType = (typeof ACTION_TYPES)[number];
 
-/** The Claude API's stream events. */
-export type FrameType = "init" | "message" | "partial" | "question" | "result" | "error" | "done";
-
 /**
  * Describes how a row of agent_runs is made from a fact's data. SQL views and documents are generated from this description.
  */
@@ -51,8 +48,6 @@ export interface ActionRow {
 interface Dialect {
   /** The rows of agent_runs in the agent tables. */
   readonly actions: readonly ActionRow[];
-  /** The frames of the Claude API's stream. Only the last frame has an id. */
-  readonly frames: readonly FrameType[];
 }
 
 const same = (...keys: readonly string[]): Record<string, string> => Object.fromEntries(keys.map((key) => [key, key]));
@@ -67,25 +62,24 @@ const failure = (when?: ActionRow["when"]): ActionRow => ({
 const STEP = ["purpose", "step"] as const;
 const sent = same("model", "max_tokens", "thinking_tokens", "tools_count");
 const reply = same("stop_reason", "usage", "content");
-const none: Dialect = { actions: [], frames: [] };
+const none: Dialect = { actions: [] };
 
 /**
- * Lists for each fact its names in the agent tables and in the Claude API. The platform API uses the name of the fact.
+ * Lists for each fact its names in the agent tables. The platform API uses the name of the fact. `createFraming` makes
+ * the frames of the Claude API, because most of them depend on earlier facts.
  *
- * `streaming_chunk` of the agent tables and `partial` of the Claude API are drafts, which are streamed and never
- * stored.
+ * `streaming_chunk` of the agent tables is a draft, which is streamed and never stored.
  */
 export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "session.created": none,
   "session.edited": none,
-  "message.copied": { actions: [], frames: ["message"] },
+  "message.copied": none,
   "prompt.accepted": none,
   "cancel.requested": none,
   "session.started": {
     actions: [
       { action: "run_started", data: { ...same("user_message"), queue_present: "=true", formatter: "formatter" } },
     ],
-    frames: ["init"],
   },
   "run.resumed": none,
   "message.created": {
@@ -101,10 +95,9 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
         ),
       },
     ],
-    frames: ["message"],
   },
   "title.generated": none,
-  "steps.exhausted": { actions: [{ action: "max_steps_reached", data: same("max_steps") }], frames: [] },
+  "steps.exhausted": { actions: [{ action: "max_steps_reached", data: same("max_steps") }] },
   "session.completed": {
     actions: [
       {
@@ -117,18 +110,16 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
         },
       },
     ],
-    frames: ["result", "done"],
   },
   "session.failed": {
     actions: [
       { action: "run_failed", data: { ...same("stop_reason", "outcome", "error"), total_steps: "step" } },
       failure(["outcome", "failed"]),
     ],
-    frames: ["error", "result", "done"],
   },
-  "runtime.started": { actions: [], frames: ["init"] },
-  "runtime.noticed": { actions: [], frames: ["message"] },
-  "subagent.messaged": { actions: [], frames: ["message"] },
+  "runtime.started": none,
+  "runtime.noticed": none,
+  "subagent.messaged": none,
   "hook.called": none,
   "transcript.appended": none,
   "checkpoint.created": none,
@@ -140,7 +131,6 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
       { action: "api_call_started", when: STEP, data: sent },
       { action: "api_call_started", unless: STEP, data: { ...sent, ...same("purpose") } },
     ],
-    frames: [],
   },
   "step.generated": {
     actions: [
@@ -148,10 +138,9 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
       { action: "api_response_received", unless: STEP, data: { ...reply, ...same("purpose") } },
       { action: "final_summary_generation", when: ["purpose", "summary"], data: same("stop_reason", "usage") },
     ],
-    frames: ["message"],
   },
-  "step.retried": { actions: [{ action: "api_retry", data: same("attempt", "error", "delay_ms") }], frames: [] },
-  "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()], frames: [] },
+  "step.retried": { actions: [{ action: "api_retry", data: same("attempt", "error", "delay_ms") }] },
+  "step.error": { actions: [{ action: "api_error", data: same("error") }, failure()] },
   "step.abandoned": {
     actions: [
       // A cancelled call is not an error. Its text becomes an interrupted answer.
@@ -162,7 +151,6 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
         data: { ...same("model", "usage", "content"), stop_reason: "=interrupted" },
       },
     ],
-    frames: ["message"],
   },
   "tool.started": none,
   "tool.completed": {
@@ -188,16 +176,13 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
         data: { tool_name: "name", tool_use_id: "tool_use_id", error: "content" },
       },
     ],
-    frames: ["message"],
   },
   "await.opened": {
     actions: [{ action: "awaiting_frontend_tools", data: { pending_frontend_tools: "awaits" } }],
-    frames: ["question"],
   },
   "await.answered": none,
   "await.resolved": {
     actions: [{ action: "frontend_tools_completed", data: same("tool_use_id", "resolution", "waited_ms") }],
-    frames: [],
   },
   "parent.informed": none,
   "answer.validated": {
@@ -205,41 +190,35 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
       { action: "final_answer_validation", data: same("passed", "reason") },
       { action: "final_answer_validation_failed", when: ["passed", false], data: same("reason") },
     ],
-    frames: [],
   },
   "transcript.repaired": {
     actions: [
       { action: "context_transformation", data: { transformation_type: "=transcript_repaired", repairs: "repairs" } },
     ],
-    frames: [],
   },
   "memory.retrieved": {
     actions: [
       { action: "memory_retrieval", data: same("memories_found", "memories_injected", "memory_store_type") },
       failure(["failed", true]),
     ],
-    frames: [],
   },
   "memory.updated": {
     actions: [
       { action: "memory_update", data: same("memories_written", "memory_store_type") },
       failure(["failed", true]),
     ],
-    frames: [],
   },
   "memory.saved": {
     actions: [
       { action: "memory_before_compact", data: same("memory_store_type", "details") },
       failure(["failed", true]),
     ],
-    frames: [],
   },
   "memory.restored": {
     actions: [
       { action: "memory_after_compact", data: same("memory_store_type", "details") },
       failure(["failed", true]),
     ],
-    frames: [],
   },
   "compaction.checked": {
     actions: [
@@ -256,20 +235,16 @@ export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
         data: { transformation_type: "=compaction", tokens_before: "current_tokens", tokens_after: "tokens_after" },
       },
     ],
-    frames: [],
   },
-  "file.generated": { actions: [{ action: "file_generated", data: same("file_id", "filename") }], frames: [] },
+  "file.generated": { actions: [{ action: "file_generated", data: same("file_id", "filename") }] },
   "file.downloaded": {
     actions: [{ action: "file_downloaded", data: same("file_id", "filename", "size") }],
-    frames: [],
   },
   "file.stored": {
     actions: [{ action: "file_stored", data: same("file_id", "filename", "storage_path", "size", "mime_type") }],
-    frames: [],
   },
   "file.failed": {
     actions: [{ action: "file_error", data: same("file_id", "filename", "error") }, failure()],
-    frames: [],
   },
 };
 
