@@ -4,6 +4,7 @@ import { createBusLive } from "../live/bus-live.ts";
 import { nudgeOthers } from "../live/bus-nudges.ts";
 import type { Bus } from "../ports/bus.ts";
 import type { Live } from "../live/live.ts";
+import type { Store } from "../ports/store.ts";
 import { createMemoryStore } from "../memory-store/memory-store.ts";
 import { naughtyText } from "./naughty-text.ts";
 
@@ -161,13 +162,20 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         parent: null,
         subagent_of: null,
       };
-      await expect
-        .poll(async () => {
-          await here.append(ids(), [{ id: ids(), event_type: "session.created", data }], { expect: 0 });
-          return poked.length;
-        }, SOON)
-        .toBeGreaterThan(0);
-      expect(echoed).toEqual([]);
+      const made = async (store: Store): Promise<string> => {
+        const id = ids();
+        await store.append(id, [{ id: ids(), event_type: "session.created", data }], { expect: 0 });
+        return id;
+      };
+      // Waits until both machines receive notices.
+      await expect.poll(async () => (await made(here), poked.length), SOON).toBeGreaterThan(0);
+      await expect.poll(async () => (await made(there), echoed.length), SOON).toBeGreaterThan(0);
+      const first = await made(here);
+      await expect.poll(() => poked, SOON).toContain(first);
+      // A forwarded notice would arrive before the notice of a later session.
+      const later = await made(there);
+      await expect.poll(() => echoed, SOON).toContain(later);
+      expect(echoed).not.toContain(first);
       for (const stop of stops) stop();
     });
   });
