@@ -11,7 +11,10 @@ export function describeRecords(name: string, records: () => Records): void {
   describe(`${name}: records`, () => {
     test("a record is returned as it was written, and each write increases its version", async () => {
       const id = ids();
-      await records().put([note(id, { text: naughtyText, nested: { b: 1, a: [null, 1.5] } }, { expect: 0 })]);
+      const value = { text: naughtyText, nested: { b: 1, a: [null, 1.5] } };
+      const [first] = await records().put([note(id, value, { expect: 0 })]);
+      expect(first).toMatchObject({ version: 1, value });
+      expect(await records().get("a", "note", id)).toEqual(first);
       const [second] = await records().put([note(id, "changed", { expect: 1 })]);
       expect(second).toMatchObject({ version: 2, value: "changed" });
       expect(await records().get("a", "note", id)).toEqual(second);
