@@ -129,14 +129,18 @@ test("a database that does not exist is reported, and used once it exists", asyn
   await database.drop();
 });
 
-test("a run with an unknown option is rejected", async () => {
+test("a run with an unknown option is rejected, and not started", async () => {
   const { agent } = await simulatedAgent();
   const { sessionId } = await agent.run("Hello.");
+  const sessions = await agent.sessions();
+  const before = await sessions.events(sessionId);
   const options = { session_id: sessionId } as RunOptions;
   await expect(agent.run("And now?", options)).rejects.toMatchObject({
     code: "invalid",
     message: expect.stringContaining('"session_id"'),
   });
+  expect(await sessions.events(sessionId)).toEqual(before);
+  expect((await sessions.list()).items.map(({ id }) => id)).toEqual([sessionId]);
 });
 
 test("an invalid prompt is rejected with an error that says what was expected", async () => {
