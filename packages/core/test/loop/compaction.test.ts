@@ -1,7 +1,11 @@
 import type { Simulator } from "@skein/simulator";
+import { type Model, type RunState, createMemoryStore, foldAll } from "@skein/core";
+import { createScript, scriptedAgent } from "@skein/core/testing";
+import { type Content, createIds } from "@skein/protocol";
 import { type AgentOptions, type AgentResult, defineTool } from "skein";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { compact } from "../../src/loop/compaction.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
 
 const look = defineTool({
@@ -78,6 +82,54 @@ test.each(["tool_result_removal", "sliding_window", "summarize"] as const)(
     expect(kept).toContain("Turn 8.");
   },
 );
+
+test("sliding_window drops the least important parts first: thinking, long results, results, old turns", async () => {
+  const [store, ids] = [createMemoryStore(), createIds()];
+  const { create, append, sessionId } = createScript({ store, ids });
+  await create();
+  for (let turn = 1; turn <= 5; turn++) {
+    const id = `toolu_${turn}`;
+    const messages: [role: "user" | "assistant", content: Content][] = [
+      ["user", `Turn ${turn}.`],
+      [
+        "assistant",
+        [
+          { type: "thinking", thinking: `Thought ${turn}. ${"Hm. ".repeat(1500)}`, signature: "s" },
+          { type: "tool_use", id, name: "look", input: {} },
+        ],
+      ],
+      [
+        "user",
+        [{ type: "tool_result", tool_use_id: id, content: `Begin ${turn} ${"and more ".repeat(400)} end ${turn}.` }],
+      ],
+      ["assistant", `Answer ${turn}.`],
+    ];
+    for (const [role, content] of messages)
+      await append([{ event_type: "message.copied", data: { message_id: ids(), role, content } }]);
+  }
+  const state = foldAll(sessionId, await store.read(sessionId));
+  const parts = { thinking: "Thought 2.", "long results": "end 2.", results: "Begin 2 ", "old turns": "Turn 2." };
+  // From check to check, the threshold is lower, so more is dropped.
+  const seen = new Set<string>();
+  for (let percent = 99; percent > 0; percent--) {
+    const threshold = Math.ceil((state.contextTokens * percent) / 100);
+    const agent = { ...scriptedAgent, compactor_type: "sliding_window" as const, compaction_threshold: threshold };
+    const [fact] = await compact({ ...state, agent }, {} as RunState, {
+      models: { refresh: async () => {}, named: () => ({}) as Model },
+      memory: undefined,
+      now: () => 0,
+    });
+    const left = JSON.stringify(fact?.event_type === "compaction.checked" && fact.data.messages);
+    const dropped = Object.entries(parts).flatMap(([part, text]) => (left.includes(text) ? [] : [part]));
+    seen.add(dropped.join(", "));
+  }
+  expect([...seen]).toEqual([
+    "thinking",
+    "thinking, long results",
+    "thinking, long results, results",
+    "thinking, long results, results, old turns",
+  ]);
+});
 
 test("sliding_window drops old turns, and keeps the first prompt and the last turn", async () => {
   const { simulator } = await longSession({ compactor_type: "sliding_window", compaction_threshold: 3500 }, 10);
