@@ -267,16 +267,19 @@ test.each([
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("an equal session at the destination is no conflict and stays unchanged, and a move removes the source", async () => {
+test("an equal session at the destination is no conflict, and undo does not remove it", async () => {
   const data = createDataDirectory();
   const [id = ""] = fill(data);
   await migrateSession({ sessions: id, destination: away }, optionsFor(data));
   const copied = snapshot(data.path("projects", awaySlug));
+  const before = snapshot(data.path("projects"));
   expect(
     await migrateSession({ sessions: 0, destination: away, mode: "move" }, { ...optionsFor(data), workspace: home }),
   ).toMatchObject({ successCount: 1 });
   expect(snapshot(data.path("projects", awaySlug))).toEqual(copied);
   expect(existsSync(data.path("projects", "-work-app", `${id}.jsonl`))).toBe(false);
+  await undoMigration(undefined, optionsFor(data));
+  expect(snapshot(data.path("projects"))).toEqual(before);
 });
 
 test("for two paths with one folder name, a move rewrites files in place, undo restores them, and a copy is rejected", async () => {

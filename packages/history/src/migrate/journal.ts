@@ -23,6 +23,8 @@ export interface MovedFile {
   readonly sourceMtimeMs: number;
   /** Whether the destination already existed with the same content. If so, undo does not remove it. */
   readonly wasPresent: boolean;
+  /** Whether the source is not removed: undo restores a file from a destination that existed before the migration. */
+  readonly keepsSource?: boolean;
   /** The name of the file with the replaced bytes; null if nothing was replaced. */
   readonly replaced: string | null;
   /** The target of a symbolic link; null for a file. */

@@ -138,8 +138,8 @@ function stageAll(plan: PlannedSession, staging: ReadonlyMap<string, string>, jo
 }
 
 function stageOne(file: PlannedFile, staged: string, journal: Journal): { moved: MovedFile; replacedCount: number } {
-  const { from, to, size, mtimeMs, link, fromTop, toTop } = file;
-  const base = { from, to, staged, sourceSize: size, sourceMtimeMs: mtimeMs, link, fromTop, toTop };
+  const { from, to, size, mtimeMs, link, keepsSource = false, fromTop, toTop } = file;
+  const base = { from, to, staged, sourceSize: size, sourceMtimeMs: mtimeMs, link, keepsSource, fromTop, toTop };
   if (link !== null) {
     const wasPresent = isTaken(file, () => readlinkSync(to) === link);
     if (!wasPresent) symlinkSync(link, staged);
@@ -231,7 +231,7 @@ function takeBack(files: readonly MovedFile[]): void {
 
 /** Removes the source files. The main transcript is removed first, so that the session is not listed twice. */
 export function removeSources(sessionId: string, files: readonly MovedFile[]): void {
-  const moved = files.filter(({ from, to }) => from !== to);
+  const moved = files.filter(({ from, to, keepsSource }) => from !== to && !keepsSource);
   const changed = moved.find(hasSourceChanged);
   if (changed) {
     takeBack(files);

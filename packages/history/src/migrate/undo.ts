@@ -51,7 +51,8 @@ const patienceMs = 5000;
 
 /**
  * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte for
- * byte. If a file has changed since the migration, it stays in place, and its session is reported as an error.
+ * byte. Files that were at the destination before the migration stay there. If a file has changed since the migration, it
+ * stays in place, and its session is reported as an error.
  */
 export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
   const journals = options.journalFolder ?? defaultJournalFolder();
@@ -150,6 +151,7 @@ function moveBack(
       fromTop: file.toTop,
       toTop: file.fromTop,
       expectedHash: file.sourceHash,
+      keepsSource: file.wasPresent,
     };
   });
   const [root, destinationRoot] = [rootOf(files[0]?.toTop ?? ""), rootOf(files[0]?.fromTop ?? "")];
@@ -160,8 +162,8 @@ function moveBack(
   );
 }
 
-function isBack({ from, to, sourceHash, link }: MovedFile): boolean {
-  return (from === to || !exists(to)) && isInPlace({ to: from, hash: sourceHash, link });
+function isBack({ from, to, wasPresent, sourceHash, link }: MovedFile): boolean {
+  return (from === to || wasPresent || !exists(to)) && isInPlace({ to: from, hash: sourceHash, link });
 }
 
 function refuseChanged(files: readonly MovedFile[]): void {

@@ -22,6 +22,8 @@ export interface PlannedFile {
   readonly fromTop: string;
   /** The hash that the migrated file must have, if it is known. */
   readonly expectedHash?: string;
+  /** Whether a move does not remove the source. */
+  readonly keepsSource?: boolean;
 }
 
 export interface PlannedSession {
