@@ -277,10 +277,6 @@ test("exported files have safe names for any session id, and an option includes 
     names.push(fileName);
     contents.push(content);
   }
-  expect(names).toEqual(
-    ["___2fevil.md".replace("___", "____").slice(1), "session_CON.md"].map((name, at) => names[at] ?? name),
-  );
-  for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_][A-Za-z0-9_-]*\.md$/);
-  expect(names).toContain("session_CON.md");
+  expect(names).toEqual(["___2fevil.md", "session_CON.md"]);
   expect(contents.join("\n")).toContain("subtask");
 });

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { buildIndex, getUsage, listSessions, searchSessions } from "../src/index.ts";
 import { writeCorpus } from "../src/sources/claude-code/testing/corpus.ts";
@@ -112,6 +113,23 @@ describe("the index", () => {
     data.session(sessionId(1), []);
     await buildIndex(data.indexed);
     expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(0);
+  });
+
+  test("a deleted file is removed from the index", async () => {
+    const data = createDataDirectory();
+    const [gone, kept] = [1, 2].map((at) => data.session(sessionId(at), [conversation().user("findme")]));
+    await buildIndex(data.indexed);
+    const paths = (): readonly unknown[] => {
+      const index = new DatabaseSync(join(data.cacheFolder, "index.sqlite"), { readOnly: true });
+      const rows = index.prepare("SELECT DISTINCT path FROM facets ORDER BY path").all();
+      index.close();
+      return rows.map(({ path }) => path);
+    };
+    expect(paths()).toEqual([gone, kept]);
+    rmSync(gone ?? "");
+    await buildIndex(data.indexed);
+    expect(paths()).toEqual([kept]);
+    expect((await searchSessions("findme", data.indexed)).pagination.total).toBe(1);
   });
 
   test("the index stays correct with killed processes and with several processes at a time", async () => {

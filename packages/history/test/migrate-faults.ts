@@ -74,6 +74,25 @@ export async function withFault(at: number, fault: Fault, work: () => Promise<un
   }
 }
 
+/** Runs `work` on a disk that stores other bytes wherever this text is written. */
+export async function withWrongBytes<Result>(text: string, work: () => Promise<Result>): Promise<Result> {
+  const { writeSync } = fs;
+  const wrong = (bytes: unknown): unknown =>
+    Buffer.isBuffer(bytes) && bytes.includes(text)
+      ? Buffer.from(bytes.toString("latin1").replace(text, "?".repeat(text.length)), "latin1")
+      : bytes;
+  const replaced = (fd: number, bytes: unknown, ...place: unknown[]): unknown =>
+    (writeSync as (...args: unknown[]) => unknown)(fd, wrong(bytes), ...place);
+  (fs as unknown as Record<string, unknown>)["writeSync"] = replaced;
+  syncBuiltinESMExports();
+  try {
+    return await work();
+  } finally {
+    fs.writeSync = writeSync;
+    syncBuiltinESMExports();
+  }
+}
+
 /** Runs `work` without faults and without flushing to the disk. */
 export async function withoutFault<Result>(work: () => Promise<Result>): Promise<Result> {
   const running: Promise<Result>[] = [];

@@ -24,6 +24,7 @@ import {
 import { mapPath } from "../src/migrate/path-mapping.ts";
 import { rewriteLine } from "../src/sources/claude-code/migrate/rewrite-line.ts";
 import { createDataDirectory, sessionId, type DataDirectory } from "./data-directory.ts";
+import { withWrongBytes } from "./migrate-faults.ts";
 import { away, fill, home, lines, snapshot, text } from "./migrate-world.ts";
 
 const awaySlug = "-work-other-place";
@@ -133,6 +134,18 @@ test("a workspace is moved with its memory, all prompts and its settings, and un
     ["undo", false],
     ["migrate", true],
   ]);
+});
+
+test("a move checks the copy: if the disk stores other bytes, the move fails and the source stays unchanged", async () => {
+  const data = createDataDirectory();
+  fill(data);
+  const before = snapshot(data.path("projects"));
+  const move = () => migrateSession({ sessions: 0, destination: away, mode: "move" }, optionsFor(data));
+  expect(await withWrongBytes("c2lnbmF0dXJl", move)).toMatchObject({
+    successCount: 0,
+    errors: [{ code: "io", message: expect.stringContaining("is not what the migration wrote") }],
+  });
+  expect(snapshot(data.path("projects"))).toEqual(before);
 });
 
 test("undo of a copy removes only the copy, its prompts and its settings", async () => {

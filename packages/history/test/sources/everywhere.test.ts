@@ -146,10 +146,12 @@ test("a list uses the time in a session's last line, even if the line is very lo
   expect(data.map((session) => session.id)).toEqual([id(2)]);
 });
 
-test("a session with future times is listed first, and its calls count once", async () => {
+test("a session with future times is listed first, counted once and hides no other session", async () => {
   const data = agentData("codex");
   const path = rolloutIn(data.folder);
-  const whole = await getUsage({ ...(await libraryOf([data])), timeZone: "UTC" });
+  const present = await libraryOf([data]);
+  const whole = await getUsage({ ...present, timeZone: "UTC" });
+  const before = await listSessions({ ...present, limit: Infinity });
   appendFileSync(path, codexLine("from tomorrow").replace("2026-08-20", "2199-01-01"));
   const future = new Date("2199-01-02T00:00:00Z");
   utimesSync(path, future, future);
@@ -157,6 +159,8 @@ test("a session with future times is listed first, and its calls count once", as
   const config = await libraryOf([data]);
   const { data: sessions } = await listSessions({ ...config, limit: Infinity });
   expect(sessions[0]?.lastActivityAt.getUTCFullYear()).toBe(2199);
+  const ids = (data: readonly { readonly id: string }[]): readonly string[] => data.map(({ id }) => id).sort();
+  expect(ids(sessions)).toEqual(ids(before.data));
   expect((await getUsage({ ...config, timeZone: "UTC" })).totals).toEqual(whole.totals);
 });
 

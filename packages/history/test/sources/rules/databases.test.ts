@@ -3,14 +3,24 @@
  * write-ahead log are read.
  */
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { listSessions, withSources } from "../../../src/index.ts";
 import { keepDatabases, readDatabase } from "../../../src/sources/port/sqlite.ts";
-import { agentData, temporaryFolder } from "../agent-data.ts";
+import { agentData, agentNames, temporaryFolder } from "../agent-data.ts";
 
 const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite");
 
@@ -143,6 +153,15 @@ function asNobody(script: string): unknown {
   return JSON.parse(run.stdout) as unknown;
 }
 
+/** Copies the folder of a session. The copy has another id, which ends with 9. */
+function copySession(folder: string): void {
+  const copy = `${folder.slice(0, -1)}9`;
+  mkdirSync(copy);
+  const [id, other] = [basename(folder), basename(copy)];
+  for (const file of readdirSync(folder))
+    writeFileSync(join(copy, file), readFileSync(join(folder, file), "utf8").replaceAll(id, other));
+}
+
 describe.skipIf(process.platform === "win32")("of another user", () => {
   test("an open database is read with its log, even without write permission for the file and the folder", () => {
     const { path } = live();
@@ -163,6 +182,32 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
     chmodSync(folder, 0o755);
     // Only the log contains the table, so the copy without a log does not have the table.
     expect(counts).toEqual([1, 1, 0]);
+  });
+
+  test("a copy of each agent's data in a read-only folder can be read", () => {
+    const cache = temporaryFolder();
+    chmodSync(cache, 0o777);
+    const copies = agentNames.map((agent) => {
+      const { folder, name, roots, sessions } = agentData(agent);
+      const paths = ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })].map((path) =>
+        join(folder, path),
+      );
+      for (const path of paths) chmodSync(path, statSync(path).isDirectory() ? 0o555 : 0o444);
+      onTestFinished(() => paths.forEach((path) => statSync(path).isDirectory() && chmodSync(path, 0o755)));
+      return { name, folder, roots, sessions: sessions.filter(({ parent }) => !parent).length };
+    });
+    const read = asNobody(`
+      const found = [];
+      for (const { name, folder, roots } of ${JSON.stringify(copies)}) {
+        // Claude Desktop's sessions are transcripts of Claude Code.
+        process.env.CLAUDE_CONFIG_DIR = folder + "/home/.claude";
+        const { config, problems } = await library.withSources({
+          dataPath: roots, sources: [name], cacheFolder: ${JSON.stringify(cache)} + "/" + found.length });
+        const { data } = await library.listSessions({ ...config, limit: Infinity });
+        found.push({ name, problems, sessions: data.length });
+      }
+      console.log(JSON.stringify(found));`);
+    expect(read).toEqual(copies.map(({ name, sessions }) => ({ name, problems: [], sessions })));
   });
 
   test("a folder without read permission is reported, and the sessions outside of it are listed", () => {
@@ -193,14 +238,14 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
   });
 
   test.each([
-    ["gemini", /1a2b3c4d\.jsonl$/],
-    ["copilot", /c0000000-0000-4000-8000-000000000001$/],
-    ["cursor", /d0000000-0000-4000-8000-000000000001$/],
-    ["kimi", /b1000000-0000-4000-8000-000000000001$/],
-    ["grok", /01999999-0000-7000-8000-000000000001$/],
+    ["gemini", /1a2b3c4d\.jsonl$/, 2],
+    ["copilot", /c0000000-0000-4000-8000-000000000001$/, 2],
+    ["cursor", /d0000000-0000-4000-8000-000000000001$/, 2],
+    ["kimi", /b1000000-0000-4000-8000-000000000001$/, 1],
+    ["grok", /01999999-0000-7000-8000-000000000001$/, 1],
   ] as const)(
     "a session of %s without read permission is reported, and the other sessions are listed",
-    (agent, name) => {
+    (agent, name, listed) => {
       const data = agentData(agent);
       const cache = temporaryFolder();
       for (const path of [data.folder, join(data.folder, "home")].filter((folder) => existsSync(folder)))
@@ -208,6 +253,8 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
       chmodSync(cache, 0o777);
       const closed =
         readdirSync(data.folder, { recursive: true, encoding: "utf8" }).find((path) => name.test(path)) ?? "";
+      // The data of Grok has only one session.
+      if (agent === "grok") copySession(join(data.folder, closed));
       chmodSync(join(data.folder, closed), 0);
       const read = asNobody(`
       const { config, problems } = await library.withSources({
@@ -221,8 +268,7 @@ describe.skipIf(process.platform === "win32")("of another user", () => {
       expect(read.problems.map(({ path }) => path)).toEqual(
         expect.arrayContaining([expect.stringContaining(closed) as string]),
       );
-      const top = data.sessions.filter(({ parent }) => !parent).length;
-      expect(read.sessions).toBeGreaterThanOrEqual(agent === "grok" ? 0 : top - 1);
+      expect(read.sessions).toBe(listed);
     },
   );
 });
@@ -244,11 +290,13 @@ test("a locked database is reported as a problem until it is unlocked", async ()
   expect((await listSessions(free.config)).data).not.toEqual([]);
 });
 
-test("reading a file that is not a database, or a missing file, throws and creates no file", () => {
+test("reading a file that is not a database, or a missing file, throws, changes no file and creates none", () => {
   const path = join(temporaryFolder(), "agent.db");
-  writeFileSync(path, "x");
-  expect(() => rowsIn(path)).toThrow();
-  expect(() => rowsIn(`${path}.missing`)).toThrow();
+  const text = "This is not a database. ".repeat(100);
+  writeFileSync(path, text);
+  expect(() => rowsIn(path)).toThrow("file is not a database");
+  expect(() => rowsIn(`${path}.missing`)).toThrow("ENOENT");
+  expect(readFileSync(path, "utf8")).toBe(text);
   expect(existsSync(`${path}.missing`)).toBe(false);
   expect(readdirSync(join(path, ".."))).toEqual(["agent.db"]);
 });
