@@ -62,7 +62,11 @@ describe("watching", () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [talk.user("old")]);
-    const found = (): DataFile => discover(data.config).files[0] as DataFile;
+    const found = (): DataFile => {
+      const [file] = discover(data.config).files;
+      if (!file) throw new Error("no such session");
+      return file;
+    };
     const tail = createTail(found(), "end");
     data.append(`projects/-work-app/${sessionId(1)}.jsonl`, jsonLines([talk.user("new")]));
     const grown = found();

@@ -426,7 +426,9 @@ test("a stream of changes adds no listener for each change", async () => {
     onFrame: () => (timer ??= setInterval(write, 50)),
     isLast({ event }) {
       if (event === "history.changed") changes += 1;
-      most = Math.max(...listen.mock.contexts.map((signal) => getEventListeners(signal, "abort").length));
+      most = Math.max(
+        ...listen.mock.contexts.map((signal) => getEventListeners(signal as AbortSignal, "abort").length),
+      );
       return changes === 8;
     },
   });
