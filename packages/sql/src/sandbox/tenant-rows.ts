@@ -5,7 +5,7 @@
  * sessions that changed since the last query are copied again. So the query sees all earlier writes.
  */
 import { createHash } from "node:crypto";
-import { type FileHandle, mkdir, mkdtemp, open, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page, Store } from "@skein/core";
 import { type Event, type Session, isKnownError } from "@skein/protocol";
@@ -49,6 +49,7 @@ const EVENTS_AT_ONCE = 1000;
 export interface TenantRows {
   /** Updates the database and returns its path. The file exists until the next call. */
   current(): Promise<string>;
+  /** Removes the files after the last refresh. Not called before the last `current`. */
   remove(): Promise<void>;
 }
 
@@ -60,13 +61,17 @@ interface Seen {
 export interface TenantRowsOptions {
   readonly store: Store;
   readonly tenant: string;
-  /** A folder that only this tenant uses. */
+  /**
+   * The folder of all tenants. The files of a tenant are in a new folder inside it. So a tenant that is kept again does not
+   * use the folder that is being removed.
+   */
   readonly folder: string;
-  readonly shared: { readonly folder: string; readonly writer: DatabaseWriter };
+  readonly writer: DatabaseWriter;
   readonly now: () => number;
 }
 
-export function createTenantRows({ store, tenant, folder, shared, now }: TenantRowsOptions): TenantRows {
+export function createTenantRows({ store, tenant, folder, writer, now }: TenantRowsOptions): TenantRows {
+  let own: string | undefined;
   let seen = new Map<string, Seen>();
   let records = "";
   let database: { readonly file: string; readonly bytes: number; readonly compactBytes: number } | undefined;
@@ -75,20 +80,20 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
   let next: Promise<string> | undefined;
 
   async function refreshed(): Promise<string> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const delta = await createDelta(await mkdtemp(join(folder, "delta-")));
+    own ??= await mkdtemp(join(folder, "rows-"));
+    const delta = await createDelta(await mkdtemp(join(own, "delta-")));
     try {
       const after = await changes(delta);
       const recordsNow = await addRecordRows(delta);
       if (database && after.changed === 0 && recordsNow === records) return database.file;
       const { gone, files } = await delta.finished();
       count += 1;
-      const to = join(folder, `rows-${count}.duckdb`);
+      const to = join(own, `rows-${count}.duckdb`);
       const old = database;
       const compact = !!old && (after.hasDeleted || old.bytes > 2 * old.compactBytes + HOLES_BYTES);
-      await shared.writer.write({
+      await writer.write({
         kind: "rows",
-        folder: shared.folder,
+        folder,
         from: old?.file ?? null,
         to,
         gone,
@@ -199,8 +204,9 @@ export function createTenantRows({ store, tenant, folder, shared, now }: TenantR
       return next;
     },
     async remove() {
-      await running?.catch(() => undefined);
-      await rm(folder, { recursive: true, force: true });
+      // Callers may wait for both.
+      await Promise.allSettled([running, next]);
+      if (own !== undefined) await rm(own, { recursive: true, force: true });
     },
   };
 }

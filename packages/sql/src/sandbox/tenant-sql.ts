@@ -84,10 +84,9 @@ export function createTenantSql(options: TenantSqlOptions): TenantSql {
 
   /** Readers who do not see system prompts have a separate database. */
   function rowsOf(all: Store, { tenant, prompts }: { tenant: string; prompts: boolean }): TenantRows {
-    const shared = { folder: own, writer };
     const name = `${prompts ? "of" : "readers-of"}-${tenant}`;
     const store = prompts ? all : withHiddenPrompts(all);
-    const rows = tenants.get(name) ?? createTenantRows({ store, tenant, folder: join(own, name), shared, now });
+    const rows = tenants.get(name) ?? createTenantRows({ store, tenant, folder: own, writer, now });
     // Moves the tenant to the end, so the first tenant is always the tenant that has been idle longest.
     tenants.delete(name);
     tenants.set(name, rows);
