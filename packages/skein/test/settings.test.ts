@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import S3rver from "s3rver";
 import { type Agent, type ServerOptions, createAgent, createServer } from "skein";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../src/config.ts";
 import { openServerFiles } from "../src/open-files.ts";
 import { codeOf } from "../src/serve/config-file.ts";
@@ -88,6 +88,29 @@ test.each([
 test("createServer rejects an unknown option", async () => {
   const options = { prot: 0, data: tmpdir() } as ServerOptions;
   await expect(createServer(options)).rejects.toMatchObject({ code: "invalid" });
+});
+
+test("limits and retention of createServer take precedence over the environment", async () => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  vi.stubEnv("SKEIN_LIMITS", "bodyBytes=20");
+  vi.stubEnv("SKEIN_RETENTION", "*=365");
+  const data = await mkdtemp(join(tmpdir(), "skein-settings-"));
+  onTestFinished(() => rm(data, { recursive: true, force: true }));
+  const logged: Readonly<Record<string, unknown>>[] = [];
+  const server = await createServer({
+    port: 0,
+    store: "memory:",
+    data,
+    limits: { bodyBytes: 1000 },
+    retention: { "*": 30 },
+    log: (line) => logged.push(line),
+  });
+  onTestFinished(() => server.close());
+  const headers = { authorization: `Bearer ${server.key.key}`, "content-type": "application/json" };
+  const body = JSON.stringify({ name: "An agent with a long name" });
+  expect((await fetch(`${server.url}/v1/agents`, { method: "POST", headers, body })).status).toBe(201);
+  const passes = () => logged.filter(({ event }) => event === "retention.pass");
+  await expect.poll(passes).toMatchObject([{ tenant: "default", kept_days: 30 }]);
 });
 
 test.each([

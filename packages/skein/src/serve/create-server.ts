@@ -42,6 +42,12 @@ export async function createServer(options: ServerOptions = {}): Promise<Running
   const flags = { host, store, data, files, ...(port !== undefined && { port: String(port) }) };
   const settings = serveSettings(flags, readConfig());
   const code = codeOf({ agents, tools, skills, claude, limits, retention, policy, models });
-  // Unlike limits in skein.config.ts, the program's limits have precedence over SKEIN_LIMITS.
-  return startServer({ ...settings, code, limits: { ...settings.limits, ...code.limits }, ...(log && { log }) });
+  return startServer({
+    ...settings,
+    code,
+    // Unlike those in skein.config.ts, the program's limits and retention take precedence over the environment.
+    limits: { ...settings.limits, ...code.limits },
+    retention: { ...settings.retention, ...code.retention },
+    ...(log && { log }),
+  });
 }
