@@ -2,7 +2,8 @@ import type { ClaudeWalls } from "@skein/adapters/runtimes/claude-code";
 import type { ClaudeSettings } from "@skein/adapters/runtimes/claude-code/policy";
 import { openSandbox } from "@skein/adapters/sandboxes/bubblewrap";
 import { type ModelBroker, createModelBroker } from "@skein/adapters/sandboxes/model-broker";
-import type { SandboxMode } from "@skein/core";
+import { openNone } from "@skein/adapters/sandboxes/none";
+import type { Sandbox, SandboxMode } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import { loadPart } from "../optional-parts.ts";
 
@@ -17,7 +18,7 @@ export interface ServerWalls {
   problem(): Promise<string | undefined>;
   /**
    * Copies a working folder for a fork, inside the sandbox. So a symbolic link in the folder cannot make the server
-   * read other files. Copies nothing if this machine has no sandbox.
+   * read other files. If this machine has no sandbox, the copy has the same rights as Claude Code: all of the server's.
    */
   copyFolder(from: string, to: string): Promise<void>;
   /** Forwards model calls. Models with a separate key use the broker even without a sandbox. */
@@ -29,26 +30,38 @@ interface WallsDeps {
   readonly api: { readonly headers: Readonly<Record<string, string>>; readonly baseUrl: string | undefined };
   /** Addresses that may be called in addition to public addresses. */
   readonly places: NonNullable<ClaudeWalls["places"]>;
+  /** Opens the sandbox of this machine. */
+  readonly find?: typeof openSandbox;
 }
 
 export function createServerWalls(
   { hosts, limits: { memoryBytes, ...limits } }: Pick<ClaudeSettings, "hosts" | "limits">,
-  { api, places }: WallsDeps,
+  { api, places, find = openSandbox }: WallsDeps,
 ): ServerWalls {
   const broker = createModelBroker({
     baseUrl: api.baseUrl ?? "https://api.anthropic.com",
     credentials: api.headers,
   });
 
+  async function copyingSandbox(): Promise<Sandbox> {
+    const found = await find();
+    const sandbox = "sandbox" in found ? found.sandbox : await openNone();
+    if (sandbox) return sandbox;
+    throw new KnownError(
+      "invalid",
+      "The files of the session cannot be copied for its fork: there is no bash on this machine to guard the copy. Install bash.",
+    );
+  }
+
   return {
     broker,
     async problem() {
-      const found = await openSandbox();
+      const found = await find();
       return "problem" in found ? found.problem : undefined;
     },
     async open(mode) {
       if (mode === "off") return undefined;
-      const found = await openSandbox();
+      const found = await find();
       if ("sandbox" in found)
         return {
           sandbox: found.sandbox,
@@ -62,11 +75,11 @@ export function createServerWalls(
       throw new KnownError("not_allowed", `Claude Code is off: a sandbox is required. ${found.problem}`);
     },
     async copyFolder(from, to) {
-      const found = await openSandbox();
-      if ("problem" in found) return;
-      const copy = found.sandbox.start({
+      const sandbox = await copyingSandbox();
+      const copy = sandbox.start({
         command: "cp",
-        args: ["--archive", `${from}/.`, to],
+        // Links are copied as links.
+        args: ["-a", `${from}/.`, to],
         cwd: to,
         env: { PATH: "/usr/bin:/bin" },
         places: [
