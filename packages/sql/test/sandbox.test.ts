@@ -167,16 +167,56 @@ test.skipIf(!hasBubblewrap)(
       started.stop();
       await started.ended;
     }
-    const left = (): readonly string[] =>
-      readdirSync("/proc").filter((pid) => {
-        try {
-          return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(place);
-        } catch {
-          return false;
-        }
-      });
-    await expect.poll(left).toEqual([]);
+    await expect.poll(() => processesIn(place)).toEqual([]);
     expect(readdirSync(place)).toEqual([]);
+  },
+);
+
+/** Returns the ids of the processes that were started with a folder inside this one. */
+function processesIn(place: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(place);
+    } catch {
+      return false;
+    }
+  });
+}
+
+test.skipIf(!hasBubblewrap)(
+  "a statement may use the processors for its whole time limit, also if the waiting process was started for a shorter limit",
+  async () => {
+    const place = folder();
+    const sql = createTenantSql({ folder: place });
+    onTestFinished(() => sql.close());
+    const question = {
+      tenant: "default",
+      format: "jsonl",
+      rows: 1,
+      bytes: 1000,
+      history: false,
+      prompts: true,
+    } as const;
+    const stop = new AbortController();
+    const asked = async (statement: string, timeMs: number): Promise<void> => {
+      for await (const _ of sql.ask({ ...question, statement, timeMs }, stop.signal));
+    };
+    const cpuLimits = (): readonly string[] => {
+      const found = processesIn(place).map(
+        (pid) => /Max cpu time +(\d+)/.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))?.[1] ?? "none",
+      );
+      return [...new Set(found)];
+    };
+    await asked("SELECT 42", 5000);
+    await expect.poll(cpuLimits).toEqual(["60"]);
+    const long = asked(
+      "SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b WHERE a.range * b.range = 7",
+      90_000,
+    );
+    // Four processors for 90 s.
+    await expect.poll(cpuLimits).toEqual(["360"]);
+    stop.abort();
+    await expect(long).rejects.toThrow("ended without an answer");
   },
 );
 

@@ -42,10 +42,12 @@ export interface SandboxOptions extends SandboxContent {
 const MEMORY_BYTES = 1536 * 1024 * 1024;
 const SPARE_MS = 60_000;
 /**
- * The limit of a process's processor time. With the default time limits, the server stops a process earlier, so this
- * limit matters only after the server has died.
+ * The least limit of a process's processor time, and the limit for each second of a statement. DuckDB has two threads,
+ * and Node has others. So the server stops a process before it reaches this limit, which matters only after the server
+ * has died.
  */
 const CPU_SECONDS = 60;
+const CPU_PER_SECOND = 4;
 const TRY = { statement: "SELECT 42", format: "jsonl", rows: 1, bytes: 1000 } as const;
 const TRY_MS = 30_000;
 /** The most bytes of an Arrow stream besides its rows. */
@@ -53,16 +55,22 @@ const SCHEMA_BYTES = 1024 * 1024;
 
 type Found = Extract<FoundSandbox, { command: string }>;
 
+/** A process that waits for the next query. */
+interface Spare {
+  readonly started: SandboxedProcess;
+  readonly cpuSeconds: number;
+  readonly timer: NodeJS.Timeout;
+}
+
 export function createSandbox(options: SandboxOptions): Sandbox {
   const { folder, memoryBytes = MEMORY_BYTES, spareMs = SPARE_MS, commandFolders = COMMAND_FOLDERS, history } = options;
-  const walls = { memoryBytes, cpuSeconds: CPU_SECONDS };
   const all = new Set<SandboxedProcess>();
-  let spare: { readonly started: SandboxedProcess; readonly timer: NodeJS.Timeout } | undefined;
+  let spare: Spare | undefined;
   let tried: Promise<FoundSandbox> | undefined;
   let closed = false;
 
-  function start(sandboxed: Found, isTrial = false): SandboxedProcess {
-    const started = startSandboxed(sandboxed, { walls, folder, isTrial });
+  function start(sandboxed: Found, { cpuSeconds = CPU_SECONDS, isTrial = false } = {}): SandboxedProcess {
+    const started = startSandboxed(sandboxed, { walls: { memoryBytes, cpuSeconds }, folder, isTrial });
     all.add(started);
     void started.ended.finally(() => {
       all.delete(started);
@@ -79,10 +87,16 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   /** Starts the process for the next query early, because starting it takes most of the time of a query. */
-  function keepSpare(sandboxed: Found): void {
+  function keepSpare(sandboxed: Found, cpuSeconds = CPU_SECONDS): void {
     if (spare || closed) return;
     const timer = setTimeout(() => forgetSpare()?.stop(), spareMs).unref();
-    spare = { started: start(sandboxed), timer };
+    spare = { started: start(sandboxed, { cpuSeconds }), cpuSeconds, timer };
+  }
+
+  /** Returns a process that may use at least this processor time. */
+  function processFor(sandboxed: Found, cpuSeconds: number): SandboxedProcess {
+    if (spare && spare.cpuSeconds < cpuSeconds) forgetSpare()?.stop();
+    return forgetSpare() ?? start(sandboxed, { cpuSeconds });
   }
 
   async function trial(): Promise<FoundSandbox> {
@@ -92,7 +106,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     // The process for the first query starts at the same time as the trial, so that the query does not wait for two
     // starts.
     keepSpare(sandboxed);
-    const started = start(sandboxed, true);
+    const started = start(sandboxed, { isTrial: true });
     const timer = setTimeout(() => started.stop(), TRY_MS);
     let says = "the process ended without an answer.";
     try {
@@ -132,7 +146,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     async *ask({ database, timeMs, ...job }, signal) {
       const sandboxed = await found();
       if ("problem" in sandboxed) throw new KnownError("sandbox_missing", sandboxed.problem);
-      const started = forgetSpare() ?? start(sandboxed);
+      const cpuSeconds = Math.max(CPU_SECONDS, Math.ceil((timeMs / 1000) * CPU_PER_SECOND));
+      const started = processFor(sandboxed, cpuSeconds);
       let isLate = false;
       const stop = (): void => started.stop();
       const timer = setTimeout(() => {
@@ -160,7 +175,7 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         clearTimeout(timer);
         signal.removeEventListener("abort", stop);
         stop();
-        keepSpare(sandboxed);
+        keepSpare(sandboxed, cpuSeconds);
       }
     },
     async close() {
