@@ -16,8 +16,11 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
+/** A file that needs more memory than this crashes only the thread. */
+const MEMORY_MB = 2048;
+
 /** Starts the thread at the first question, and again after a crash. */
-export function createReaderThread(options: ReaderOptions): ReaderThread {
+export function createReaderThread(options: ReaderOptions, { memoryMb = MEMORY_MB } = {}): ReaderThread {
   const asked = new Map<number, Asked>();
   const listeners = new Set<(change: Changed) => void>();
   let worker: Worker | undefined;
@@ -31,8 +34,7 @@ export function createReaderThread(options: ReaderOptions): ReaderThread {
     const isSource = import.meta.url.endsWith(".ts");
     const made = new Worker(new URL(isSource ? "./reader.ts" : "./reader.js", import.meta.url), {
       workerData: options,
-      // A file that needs more memory than this limit crashes only this thread.
-      resourceLimits: { maxOldGenerationSizeMb: 2048 },
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });
     made.unref();
     made.on("message", take);
@@ -47,10 +49,19 @@ export function createReaderThread(options: ReaderOptions): ReaderThread {
     if (worker !== which) return;
     worker = undefined;
     const isMemory = (error as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY";
-    const reason = isMemory ? new KnownError("too_large", "This session is too large to be read as a whole.") : error;
+    const reason = isMemory ? outOfMemory() : error;
     for (const { reject } of asked.values()) reject(reason);
     asked.clear();
     if (!isClosed && listeners.size > 0) setTimeout(() => !isClosed && listeners.size > 0 && started(), 1000).unref();
+  }
+
+  /** If several questions were waiting, any of them may be the one that needed too much memory. */
+  function outOfMemory(): KnownError {
+    if (asked.size === 1) return new KnownError("too_large", `The answer needs more than ${memoryMb} MB of memory.`);
+    return new KnownError(
+      "closed",
+      `One of ${asked.size} requests needed more than ${memoryMb} MB of memory, and all of them were stopped. Send the request again.`,
+    );
   }
 
   function take(message: FromReader): void {
