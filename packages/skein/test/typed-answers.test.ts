@@ -208,15 +208,24 @@ test("each draft of a stream has a new object with the fields that have arrived"
   await close();
 });
 
-test("the last draft of an answer with 4000 items has the complete object", async () => {
+test("the number of objects that are made for the drafts of a long answer is linear in its length", async () => {
   const items = Array.from({ length: 4000 }, (_, at) => ({ id: at, name: `Name ${at}` }));
   const { agent, label, close } = await reader({
     output: z.object({ items: z.array(z.object({ id: z.number(), name: z.string() })) }),
     max_tokens: 60_000,
   });
+  const made = new Set<object | undefined>();
+  let drafts = 0;
   let last: unknown;
-  for await (const item of agent.stream(script([{ text: JSON.stringify({ items }) }], label)))
-    if ("partial" in item) last = item.partial;
+  for await (const item of agent.stream(script([{ text: JSON.stringify({ items }) }], label))) {
+    if (!("partial" in item)) continue;
+    drafts += 1;
+    last = item.partial;
+    for (const one of (last as { items?: object[] }).items ?? []) made.add(one);
+  }
   expect(last).toEqual({ items });
+  expect(drafts).toBeGreaterThan(100);
+  // A draft has new objects for the item that grows and for new items, and shares the others with the draft before.
+  expect(made.size).toBeLessThanOrEqual(drafts + items.length);
   await close();
 });
