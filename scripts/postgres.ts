@@ -72,6 +72,7 @@ export async function startPostgres({
   );
 
   let port = await freePort();
+  let isPortKnown = false;
   let running: { readonly child: ChildProcess; readonly exited: Promise<unknown> } | undefined;
 
   async function launch(): Promise<boolean> {
@@ -92,13 +93,16 @@ export async function startPostgres({
   }
 
   async function start(): Promise<void> {
-    // Another process may take the free port before the server does.
     for (let attempt = 0; attempt < 4; attempt++) {
-      if (await launch()) return;
+      if (await launch()) {
+        isPortKnown = true;
+        return;
+      }
       if (existsSync(join(data, "postmaster.pid"))) break;
-      port = await freePort();
+      // Another process may take the free port before the server does. After the first start, callers have the address.
+      if (!isPortKnown) port = await freePort();
     }
-    throw new Error(`PostgreSQL did not start in ${folder}.`);
+    throw new Error(`PostgreSQL did not start in ${folder} on port ${port}.`);
   }
 
   async function end(signal: "SIGQUIT" | "SIGINT"): Promise<void> {
