@@ -11,6 +11,7 @@ import { useQueryValue } from "../ui/use-query-value.ts";
 import { sourceName } from "./listed-row.ts";
 
 const STATUSES: readonly (readonly [value: string, word: string])[] = [
+  ["active", "Active"],
   ["waiting", "Waits for you"],
   ["running", "Running"],
   ["done", "Done"],

@@ -43,6 +43,7 @@ export function sortOf({ sort }: Asked): SessionSort {
 const SORTS: Readonly<Record<string, SessionSort>> = { begun: "created", cost: "cost", title: "title" };
 
 const STATES: Readonly<Record<string, SessionFilter>> = {
+  active: { status: "running" },
   waiting: { activity: "awaiting" },
   running: { activity: "running" },
   done: { activity: "idle", outcome: "completed" },

@@ -95,7 +95,7 @@ function ActiveList({ active, path }: { active: readonly Session[]; path: string
           </Link>
         ))}
         {active.length > SHOWN && (
-          <Link className="live" href="/sessions?status=running">
+          <Link className="live" href="/sessions?status=active">
             <span className="indent faint">{active.length - SHOWN} more</span>
           </Link>
         )}

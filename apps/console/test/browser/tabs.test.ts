@@ -41,6 +41,23 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
+  test("the link below the active sessions leads to a list of them, also of those that wait for a person", async () => {
+    const ids: string[] = [];
+    for (let number = 0; number < MANY; number++) {
+      const tools = [{ name: "print_label", input: { parcel: String(number), printer: "A", copies: 1 } }];
+      ids.push(await world.begin("Desk", `Print for shelf ${number}`, [{ tools }, { text: "Printed." }]));
+    }
+    const waiting = async () => (await world.client.listSessions({ query: { activity: "awaiting" } })).data.length;
+    await expect.poll(waiting).toBe(MANY);
+    const page = await world.open("/");
+    await page.getByRole("link", { name: /^\d+ more$/ }).click();
+    for (const number of ids.keys()) await page.locator(".srow", { hasText: `Print for shelf ${number}` }).waitFor();
+    await page.getByRole("button", { name: "Status: Active" }).waitFor();
+    for (const session_id of ids) await world.client.deleteSession({ params: { session_id } });
+    await page.close();
+    await expect.poll(streams).toBe(0);
+  });
+
   test("a hidden tab has no stream; when the user returns to the tab, it shows the messages that arrived meanwhile", async () => {
     const id = await world.begin("Helper", "Before it is hidden", [{ text: "Said while shown." }]);
     const page = await world.open(`/sessions/${id}`);
