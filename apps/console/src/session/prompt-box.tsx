@@ -37,8 +37,8 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const [isSending, setSending] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
-  // A message keeps its idempotency key, so that a retry after a lost HTTP response does not store the message twice.
-  const sendKey = useRef(messageKey());
+  // A message keeps its idempotency key until it is edited, so that a retry after a lost HTTP response stores it once.
+  const tried = useRef({ message: "", key: "" });
 
   async function attach(files: Iterable<File>): Promise<void> {
     for (const file of files) {
@@ -57,14 +57,16 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
       ...attachments.map(({ block }) => block),
       ...(said === "" ? [] : [{ type: "text", text: said }]),
     ];
+    const body = {
+      content: attachments.length === 0 ? { text: said } : blocks,
+      mode: isRunning ? mode : "queue",
+      ...(modelId !== "" && { modelId }),
+    };
+    const message = JSON.stringify(body);
+    if (tried.current.message !== message) tried.current = { message, key: messageKey() };
     try {
-      await api.say(sessionId, {
-        content: attachments.length === 0 ? { text: said } : blocks,
-        mode: isRunning ? mode : "queue",
-        idempotencyKey: sendKey.current,
-        ...(modelId !== "" && { modelId }),
-      });
-      sendKey.current = messageKey();
+      await api.say(sessionId, { ...body, idempotencyKey: tried.current.key });
+      tried.current = { message: "", key: "" };
       setText("");
       setAttachments([]);
       if (area.current) area.current.style.height = "";

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -120,6 +120,38 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
+  test("a message whose answer was lost is sent once if it is sent again, and an edited message is sent as another one", async () => {
+    const id = await world.begin("Helper", "Say ten", [{ text: "Ten." }]);
+    const page = await world.open(`/sessions/${id}`);
+    await page.locator(".top .pill.done").waitFor();
+    for (const [prompt, text] of [
+      ["Say eleven", "Eleven."],
+      ["Say twelve", "Twelve."],
+    ] as const)
+      world.model.plays(prompt, [{ text }]);
+    const field = page.getByLabel(/^Write to/);
+    const problem = page.locator(".prompt [role=alert]");
+    const send = page.getByRole("button", { name: "Send" });
+    let posts = 0;
+    await page.route(/\/messages$/, async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      await route.fetch();
+      posts += 1;
+      return route.abort();
+    });
+    await field.fill("Say eleven");
+    await send.click();
+    await problem.waitFor();
+    await send.click();
+    await expect.poll(() => posts).toBe(2);
+    await page.unroute(/\/messages$/);
+    await field.fill("Say twelve");
+    await send.click();
+    await page.getByText("Twelve.", { exact: true }).waitFor();
+    expect(await page.locator(".you", { hasText: "Say eleven" }).count()).toBe(1);
+    await page.close();
+  });
+
   test("the page shows a diff, and then restores the files to their state at a message", async () => {
     const file = join(world.workFolder, "notes.txt");
     const write = (content: string) => ({ tools: [{ name: "Write", input: { file_path: file, content } }] });
@@ -216,18 +248,15 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     rmSync(file);
   });
 
-  test.skipIf(!existsSync("/usr/bin/chromium"))(
-    "a session or page that does not exist has a note and a link back",
-    async () => {
-      const page = await world.open("/sessions/not-an-id");
-      await page.getByText("There is no such session").waitFor();
-      await page.goto(`${world.url}/sessions/00000000-0000-7000-8000-000000000000`);
-      await page.getByText("There is no such session").waitFor();
-      await page.getByRole("link", { name: "All sessions" }).click();
-      await page.locator("h1", { hasText: "Sessions" }).waitFor();
-      await page.close();
-    },
-  );
+  test("a session or page that does not exist has a note and a link back", async () => {
+    const page = await world.open("/sessions/not-an-id");
+    await page.getByText("There is no such session").waitFor();
+    await page.goto(`${world.url}/sessions/00000000-0000-7000-8000-000000000000`);
+    await page.getByText("There is no such session").waitFor();
+    await page.getByRole("link", { name: "All sessions" }).click();
+    await page.locator("h1", { hasText: "Sessions" }).waitFor();
+    await page.close();
+  });
 });
 
 /** An event that a later version of Skein may have written into the same store. */
