@@ -59,7 +59,8 @@ if (existsSync(page)) {
   if (begun && !isGood()) result = await agent.run(prompt, { sessionId: begun.id });
   if (!isGood() || !result.output) {
     const failed = result.toolResults.find(({ isError }) => isError);
-    throw new Error(`There is no report: ${failed?.content ?? result.error?.message ?? result.stopReason}`);
+    const problem = failed ? JSON.stringify(failed.content) : (result.error?.message ?? result.stopReason);
+    throw new Error(`There is no report: ${problem}`);
   }
   const { headline, summary } = result.output;
   // The page is written under another name and then moved, so that nobody reads an incomplete page.

@@ -197,7 +197,7 @@ test("every decision that a comment refers to exists", () => {
     exclude: ["**/node_modules/**", "**/dist/**"],
   });
   const named = files.flatMap((file) =>
-    [...text(file).matchAll(/\b[Dd]ecision\s(?:\*\s)?(\d{3})\b/g)].map(([, number = ""]) => ({ file, number })),
+    [...text(file).matchAll(/\b[Dd]ecision(?:s\/|\s(?:\*\s)?)(\d{3})\b/g)].map(([, number = ""]) => ({ file, number })),
   );
   expect(named.length).toBeGreaterThan(40);
   const index = text("docs/decisions/README.md");
