@@ -29,7 +29,7 @@ type Optional<Name extends RouteName> = {
 export type CallInput<Name extends RouteName> = {
   readonly [Key in Exclude<Part<Name>, Optional<Name>>]: Given<Name>[Key];
 } & { readonly [Key in Optional<Name>]?: Given<Name>[Key] } & {
-  /** A POST that is sent again with the same key is processed once. */
+  /** A POST that is sent again with the same idempotency key is processed only once. */
   readonly idempotencyKey?: string;
   readonly ifMatch?: string;
   readonly signal?: AbortSignal;
@@ -70,7 +70,7 @@ interface AnyInput {
   readonly signal?: AbortSignal;
 }
 
-/** Makes a function for each route in the table that the server uses. */
+/** Makes a function for each route in `ROUTES`, the table that the server uses too. */
 export function createCalls(options: ClientOptions): Calls {
   const names = Object.keys(ROUTES) as RouteName[];
   const calls = names.map((name) => [name, (input: AnyInput = {}) => call(ROUTES[name], input, options)]);

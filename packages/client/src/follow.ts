@@ -5,8 +5,8 @@ import { type SseFrame, sseFrames } from "./sse-frames.ts";
 export interface ConnectionOptions {
   readonly signal?: AbortSignal;
   /**
-   * Called before the client connects again. `attempt` is 1 after a connection that delivered something, and then
-   * grows.
+   * Called before the client connects again. `attempt` is 1 after a connection that delivered something, and grows with
+   * each attempt that delivers nothing.
    */
   readonly onReconnect?: (attempt: number) => void;
   /**
@@ -192,7 +192,7 @@ function silenceBreaker(stop: AbortController, silenceMs: number): TransformStre
   });
 }
 
-/** Whether a retry would get the same answer. */
+/** Whether a retry would get an error with the same status. */
 function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }

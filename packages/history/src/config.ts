@@ -6,7 +6,10 @@ import type { Titles } from "./sources/claude-code/details/title.ts";
 import type { SourceName } from "./sources/port/source.ts";
 
 export interface LibraryConfig {
-  /** Claude Code's data directory, or several of them. If not given, the default places are searched. */
+  /**
+   * A data directory of Claude Code or another agent, or several of them. If not given, the default places are
+   * searched.
+   */
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;

@@ -1,4 +1,4 @@
-/** An error of the system about a file or a folder. */
+/** An error of a system call. `path` is the file or folder that the error is about. */
 type FileError = Error & { readonly code: string; readonly path?: string };
 
 const SENTENCES: Readonly<Record<string, (path: string) => string>> = {

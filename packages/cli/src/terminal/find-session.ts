@@ -4,7 +4,7 @@ import type { SeenSession, SessionCalls } from "../sessions/session-calls.ts";
 import { MissingError } from "./exit-codes.ts";
 import { shorten } from "./width.ts";
 
-/** The beginning of an id, as people copy it. */
+/** Matches the beginning of an id: 4 to 35 of its characters. */
 const BEGINNING = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 const LISTS = {
   session: '"skein sessions list" shows the sessions.',
@@ -13,7 +13,10 @@ const LISTS = {
 /** If the beginning of an id is ambiguous, the error lists at most this number of matches. */
 const MOST_CANDIDATES = 10;
 
-/** Finds a session by its id, by the beginning of its id, or by `last`, which means the newest session. Returns its id. */
+/**
+ * Returns the id of the session that `word` names: `last` means the newest session, and the beginning of an id means
+ * the only session with such an id. Any other word, such as a whole id, is returned as it is.
+ */
 export async function sessionIdOf(sessions: SessionCalls, word: string): Promise<string> {
   if (word === "last") return newest(sessions);
   if (!BEGINNING.test(word)) return word;

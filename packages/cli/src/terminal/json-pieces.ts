@@ -1,6 +1,6 @@
 import { visibleJson } from "./visible-text.ts";
 
-/** The approximate length of a piece. A report of ten thousand sessions has several megabytes. */
+/** The approximate length of a piece, in characters. */
 const pieceLength = 64 * 1024;
 
 /**
@@ -18,7 +18,7 @@ export function* jsonPieces(value: unknown, indent: number): Generator<string> {
   yield piece;
 }
 
-/** Yields the text of a value in parts. `lineFeed` is a line break and the indent of the value. */
+/** Yields the text of a value in parts. `lineFeed` is a line break followed by the indent of the value. */
 // oxlint-disable-next-line max-params
 function* partsOf(value: unknown, indent: number, lineFeed: string, depth: number): Generator<string> {
   const isList = Array.isArray(value);

@@ -46,7 +46,10 @@ type AgentCall = Call<typeof AGENT_OPTIONS & typeof PLACE_OPTIONS>;
 /** Tools that change something. In a conversation, these tools run only after the person agrees. */
 const CHANGING = new Set(["Bash", "Write", "Edit"]);
 
-/** Returns the agent of the server or of the given file. Without both, returns a plain agent that may ask questions. */
+/**
+ * Returns the agent of the server or of the given file. If the user named neither, returns a plain agent that may ask
+ * questions.
+ */
 export async function loadAgent(
   call: AgentCall,
   { asks = false, output }: { readonly asks?: boolean; readonly output?: AgentOptions["output"] } = {},

@@ -2,12 +2,12 @@ import type { TextPaint } from "./styled.ts";
 import { widthOf } from "./width.ts";
 
 /**
- * Shows Markdown on a terminal while it arrives, word by word, in lines that fit. The text must already be escaped with
- * `visible`.
+ * Formats Markdown for a terminal word by word, while the text arrives, and breaks lines at the terminal's width. The
+ * text must already be escaped with `visible`.
  */
 export interface MarkdownWriter {
   push(text: string): string;
-  /** Ends the text. Returns what was not shown yet. */
+  /** Ends the text. Returns the rest, which `push` has not returned yet. */
   end(): string;
 }
 
@@ -23,7 +23,7 @@ interface Piece {
 }
 type Style = "plain" | "bold" | "code";
 
-/** Matches the beginning of a line that may become a heading, a list item, a quotation or a fence. */
+/** Matches the beginning of a line that may become a heading, a list item, a quotation or the edge of a code block. */
 const OPEN_HEAD = /^ *(#{1,6}|[-*+]|\d{1,3}[.)]?|>|`{1,2}|```[^`]*)?$/;
 const FENCE = /^ *```/;
 

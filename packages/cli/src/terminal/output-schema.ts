@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UsageError } from "./exit-codes.ts";
 import { fileSentence, isFileError } from "./file-error.ts";
 
-/** Reads the JSON Schema of answers from a file. */
+/** Reads from a file the JSON Schema that the agent's answers must match. */
 export function outputSchemaIn(file: string): NonNullable<AgentOptions["output"]> {
   const schema = jsonIn(file);
   try {

@@ -4,22 +4,25 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { PrivateFile } from "./private-file.ts";
 
-/** The target of a long answer. It waits for a slow reader, and knows when the reader has stopped. */
+/**
+ * Where a command writes a long result: stdout, a pager or a file. `write` waits for a slow reader, and `isClosed` says
+ * whether the reader has stopped.
+ */
 export interface Output {
   readonly isClosed: boolean;
   /** Whether a pager uses the terminal. */
   readonly isPaging: boolean;
   write(text: string | Uint8Array): Promise<void>;
-  /** Waits until the reader has seen everything. */
+  /** Completes the output. If a pager is open, waits until the person closes it. */
   close(): Promise<void>;
-  /** Ends an incomplete answer. No file is created, but a reader of stdout has seen the beginning. */
+  /** Ends an incomplete output. A file is not created, but a reader of stdout has already got the beginning. */
   giveUp(): Promise<void>;
 }
 
 export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly env: NodeJS.ProcessEnv;
-  /** Whether answers longer than the terminal are shown in a pager. */
+  /** Whether output longer than the terminal is shown in a pager. */
   readonly pages: boolean;
   /** Called when a pager takes the keyboard, and when the pager gives the keyboard back. */
   paging?(isOpen: boolean): void;

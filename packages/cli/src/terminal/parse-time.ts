@@ -6,8 +6,9 @@ const units: Readonly<Record<string, number>> = {
 };
 
 /**
- * Reads a text such as `2026-11-01`, `2026-11-01T10:00`, `7d` (7 days ago), `now`, `today` or `yesterday`. With the edge
- * `end`, a date means the next midnight. Returns undefined for any other text.
+ * Reads a text such as `2026-11-01`, `2026-11-01T10:00`, `7d` (7 days ago), `now`, `today` or `yesterday`. If `edge` is
+ * `end`, a day (a date, `today` or `yesterday`) means the midnight at which it ends. Returns undefined if the text has
+ * none of these forms.
  */
 export function parseTime(text: string, edge: "start" | "end", now: Date = new Date()): Date | undefined {
   const ago = /^(\d+)([mhdw])$/.exec(text);

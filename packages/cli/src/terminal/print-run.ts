@@ -206,7 +206,10 @@ function callLine({ name, input }: { readonly name: string; readonly input: unkn
 export const SIMULATED_BY_SERVER =
   "The model of this server is a simulation. Its answers are made up and cost nothing.";
 
-/** Without an API key, tells the user that answers are simulated. With a server, this is known only after an answer. */
+/**
+ * Tells the user that this process simulates the model, because no API key is set or because a simulation was asked
+ * for. Says nothing if a server is used: only the server's answer shows whether the server simulates.
+ */
 export function sayIfSimulated(
   screen: Screen,
   config: Config,
@@ -228,7 +231,7 @@ export function sayIfSimulated(
     );
 }
 
-/** Returns the last line that is shown for a run: how it ended, its steps, tokens, cost and session. */
+/** Returns the last lines that are shown for a run: how it ended, its steps, tokens, cost and session. */
 export function summaryOf(screen: Screen, run: Run, error: { readonly message: string } | null): string {
   const { note: paint } = screen.paint;
   const steps = counted(run.total_steps, "step");
@@ -247,7 +250,7 @@ export function summaryOf(screen: Screen, run: Run, error: { readonly message: s
   return `${colour(wrapped(how, room).join("\n"))}\n${paint.dim(`${took}\n${session}`)}\n`;
 }
 
-/** Says what a run waits for, with the commands to answer. */
+/** Returns lines that say what a run waits for, and with which commands a person answers. */
 export function waitLines(screen: Screen, waits: readonly Await[], place: Place): string {
   const { note: paint } = screen.paint;
   return waits

@@ -14,7 +14,7 @@ export interface Ask {
 interface Answer {
   readonly content: string;
   readonly isError?: boolean;
-  /** Whether later calls of the same tool may run too. */
+  /** Whether later calls of the same tool may run without a question. */
   readonly isForAll?: boolean;
 }
 
@@ -33,7 +33,10 @@ const Questions = z.object({
 });
 type Question = z.infer<typeof Questions>["questions"][number];
 
-/** Returns the questions to ask a person for an await. Only AskUserQuestion can have several questions. */
+/**
+ * Returns the questions to ask a person for an await (an approval, a question or a tool result that a session waits
+ * for). Only AskUserQuestion can have several questions.
+ */
 export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   const { note: paint } = screen.paint;
   const call = shorten(`${wait.name} ${JSON.stringify(wait.input)}`, 300);
@@ -53,7 +56,7 @@ export function asksFor(screen: Screen, wait: Await): readonly Ask[] {
   return [{ text: `${paint.yellow(visible(plainQuestion(wait.input) ?? call))}\n`, read: notEmpty }];
 }
 
-/** Finds the question in the input of a tool call. Returns undefined if the input has no known form. */
+/** Returns the questions in the input of a tool call as one text, or undefined if the input has no known form. */
 export function questionIn(input: unknown): string | undefined {
   const structured = Questions.safeParse(input);
   if (!structured.success) return plainQuestion(input);
@@ -64,7 +67,9 @@ export function questionIn(input: unknown): string | undefined {
     .join(" ");
 }
 
-/** Returns a person's answers for the model. For AskUserQuestion, the format is Claude Code's JSON. */
+/**
+ * Returns a person's answers as the content of the tool result. For AskUserQuestion, the format is Claude Code's JSON.
+ */
 export function contentOf(wait: Await, answers: readonly string[]): string {
   const structured = Questions.safeParse(wait.input);
   if (wait.kind !== "question" || !structured.success) return answers.join("\n");

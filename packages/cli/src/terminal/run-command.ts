@@ -4,7 +4,10 @@ import { CommandError, EXIT } from "./exit-codes.ts";
 import { type Screen, createScreen } from "./screen.ts";
 import { visible, visibleJson } from "./visible-text.ts";
 
-/** Runs a command. A mistake of the caller gives one sentence on stderr and an exit code, but no stack trace. */
+/**
+ * Runs a command, and returns its exit code. If it fails for a known reason, the reason is printed to stderr without a
+ * stack trace.
+ */
 export async function runCommand(command: Command, args: readonly string[]): Promise<number> {
   let made: Screen | undefined;
   try {
@@ -36,7 +39,10 @@ const CODES: Readonly<Record<number, string>> = {
   [EXIT.cancelled]: "INTERRUPTED",
 };
 
-/** Prints why a command failed, and returns the exit code. Throws unknown errors again, because they are bugs. */
+/**
+ * Prints why a command failed, and returns the exit code. An error that `failureOf` does not know is a bug, and is
+ * thrown again.
+ */
 export async function reportFailure(
   error: unknown,
   { name, isJson }: { readonly name: string; readonly isJson: boolean },

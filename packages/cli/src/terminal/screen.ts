@@ -2,7 +2,10 @@ import { EXIT } from "./exit-codes.ts";
 import { type TextPaint, createTextPaint } from "./styled.ts";
 import { visibleJson } from "./visible-text.ts";
 
-/** The output of a command. Answers go to `out`, all other text to `note`. Text must be escaped with `visible` first. */
+/**
+ * The output of a command. The result goes to `out` (stdout), all other text to `note` (stderr). Text must be escaped
+ * with `visible` first.
+ */
 export interface Screen {
   out(text: string): void;
   note(text: string): void;

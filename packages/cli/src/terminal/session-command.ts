@@ -43,7 +43,10 @@ export function storeCommand<const Given extends Options>({
   });
 }
 
-/** Keeps the process alive during `run`. Without the timer, a process that only follows a store would end. */
+/**
+ * Keeps the process alive during `run`. Without the timer, Node would end a process that only waits for new events of a
+ * store.
+ */
 async function keptAlive(run: () => Promise<number>): Promise<number> {
   const alive = setInterval(() => {}, 2 ** 30);
   try {
@@ -53,7 +56,9 @@ async function keptAlive(run: () => Promise<number>): Promise<number> {
   }
 }
 
-/** Returns the address of the store: from the option, from the environment, or in the data folder. */
+/**
+ * Returns the address of the store: from the option, from the environment, or of the sqlite file in the data folder.
+ */
 export function storeUrlFor({ values, config }: StoreCall): string {
   const given = values.store ?? config.storeUrl;
   if (given !== undefined) return given;

@@ -4,8 +4,8 @@ import { createOutput } from "./output.ts";
 import { type Paint, type Styled, createPaint } from "./styled.ts";
 
 /**
- * Output of commands that show transcripts. It accepts only styled text and JSON, so that no text of a transcript is
- * printed unescaped.
+ * Output of commands that show transcripts. It escapes the values in styled text and in JSON, so that no text of a
+ * transcript reaches a terminal unescaped. Only the callers of `data` must escape their text themselves.
  */
 export interface StyledScreen {
   readonly isTerminal: boolean;
@@ -13,7 +13,7 @@ export interface StyledScreen {
   readonly columns: number;
   readonly paint: Paint;
   print(...lines: readonly Styled[]): Promise<void>;
-  /** Requested data (Markdown, HTML, lines). The caller escapes it for a terminal. */
+  /** Writes requested data (Markdown, HTML or lines) unchanged. The caller must escape data for a terminal. */
   data(content: string | Uint8Array): Promise<void>;
   /** Writes a value as JSON, with an indent of 2 by default. With the indent 0, the JSON is on one line. */
   json(value: unknown, indent?: number): Promise<void>;

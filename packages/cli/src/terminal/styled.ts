@@ -1,8 +1,9 @@
 /**
  * Text that is safe for a terminal.
  *
- * A transcript can contain sequences that move the cursor, write to the clipboard or hide text. So plain strings are never
- * printed. `styledText` makes `Styled` text and escapes its values. The screen accepts only `Styled` text.
+ * A transcript can contain sequences that move the cursor, write to the clipboard or hide text. `styledText` makes
+ * `Styled` text, and escapes its values. `StyledScreen`, which shows transcripts, prints only `Styled` text and no
+ * plain strings.
  */
 import { visible } from "./visible-text.ts";
 import { widthOf } from "./width.ts";
@@ -20,7 +21,7 @@ export function styledText(own: TemplateStringsArray, ...values: readonly Piece[
   return joined(own.flatMap((text, at) => [styledOwn(text), piece(values[at] ?? "")]));
 }
 
-/** Joins pieces. */
+/** Joins pieces, and escapes the plain strings among them. The separator is not escaped. */
 export function joined(pieces: readonly Piece[], separator = ""): Styled {
   const all = pieces.map(piece);
   return {
@@ -84,7 +85,7 @@ export function createTextPaint(hasColour: boolean): TextPaint {
   return Object.fromEntries(names.map((name) => [name, (text: string) => paint[name](text).text])) as TextPaint;
 }
 
-/** Breaks lines at spaces so that they fit. Text without spaces is cut. */
+/** Escapes a text, and breaks it at spaces into lines of at most `columns` columns. A word that is longer is split. */
 export function wrap(value: string, columns: number): readonly string[] {
   return visible(value)
     .replaceAll("\t", "    ")

@@ -32,7 +32,7 @@ const ACTING = new RegExp(
   "gu",
 );
 
-/** Escapes the characters of `ACTING`. */
+/** Escapes the characters of `ACTING`. A carriage return with a line feed becomes a line feed. */
 export function visible(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll(ACTING, escaped);
 }
@@ -50,8 +50,8 @@ function escaped(character: string): string {
 }
 
 /**
- * Works like `visible`, for text in pieces. If a piece ends with half of a surrogate pair or with a carriage return, this
- * character is escaped together with the next piece.
+ * Works like `visible`, for text in pieces. If a piece ends with half of a surrogate pair or with a carriage return,
+ * this character is kept until the next piece shows what follows it.
  */
 export function createVisible(): { push(piece: string): string; end(): string } {
   let kept = "";

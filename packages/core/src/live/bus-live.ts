@@ -140,8 +140,8 @@ function nameOf(piece: DraftPiece | undefined): string {
 
 /**
  * Passes on the pieces of an attempt in order, without repeats. If pieces are missing, it asks the sender for all
- * pieces and waits for them, because a draft with a gap is worse than no draft. The next fact has the whole text
- * anyway.
+ * pieces and waits for them, because a draft with a gap is worse than no draft. The fact at the end of the step has the
+ * whole text anyway.
  */
 function createInOrder(hand: (piece: DraftPiece) => void, ask: () => void) {
   let attempt = "";

@@ -5,7 +5,10 @@ import type { Store } from "../ports/store.ts";
 
 /** The shortest time between two publications of a session's status. The first change is published at once. */
 const SHOW_MS = 1000;
-/** Published locks expire. While this machine drives a session, it publishes the lock again after this time. */
+/**
+ * A published lock says that a machine drives the session, which means that it runs the session. Locks expire, so the
+ * machine publishes the lock again with its first event after this time.
+ */
 const LOCK_MS = 60_000;
 
 /** How often the sessions with a published lock are checked. */

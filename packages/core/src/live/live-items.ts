@@ -37,7 +37,7 @@ export async function* liveItems(
     isOver = true;
     wake();
   });
-  // If following fails, the error is thrown only after all earlier items.
+  // If `followLive` fails, the error is thrown only after all earlier items were yielded.
   const settled = following.catch(() => {});
   try {
     for (;;) {

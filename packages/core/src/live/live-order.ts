@@ -1,7 +1,10 @@
 import type { DraftPiece, Event } from "@skein/protocol";
 import { sameAttempt } from "./live.ts";
 
-/** Decides when a piece may be shown, from the facts that were shown so far. */
+/**
+ * Decides when a draft piece (a part of a model's answer while it is written) may be shown, from the facts that were
+ * shown so far.
+ */
 export interface LiveOrder {
   /** Call when the reader has received this fact. */
   fact(event: Event): void;
@@ -16,9 +19,9 @@ export interface LiveOrder {
 }
 
 /**
- * Pieces come directly from the model, facts come through the store and may be later. So a piece waits until the facts
- * before it were shown: otherwise the text of a step would appear before the tool results that it refers to. Pieces that
- * arrive after the fact with the whole text are dropped.
+ * Pieces come directly from the model. Facts come through the store and may arrive later. So a piece waits until the
+ * facts before it were shown: otherwise the text of a step would appear before the tool results that it refers to.
+ * Pieces that arrive after the fact with the whole text are dropped.
  */
 export function createLiveOrder(): LiveOrder {
   let attempts: DraftPiece[][] = [];

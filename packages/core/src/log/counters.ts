@@ -28,7 +28,7 @@ export interface RunCounters extends Counters {
   cache_read_rest: number;
 }
 
-/** The names of the counters. PostgreSQL's functions depend on their order. */
+/** The names of the counters. SQL functions of the PostgreSQL store depend on their order. */
 export const COUNTERS = [
   "cost_micros",
   "unpriced_calls",
@@ -41,7 +41,7 @@ export const COUNTERS = [
   "simulated_calls",
 ] as const satisfies readonly (keyof Counters)[];
 
-/** The names of the counters of a run. PostgreSQL's functions depend on their order. */
+/** The names of the counters of a run. SQL functions of the PostgreSQL store depend on their order. */
 export const RUN_COUNTERS = [
   ...COUNTERS,
   "input_micros",
@@ -54,7 +54,10 @@ export const RUN_COUNTERS = [
   "cache_read_rest",
 ] as const satisfies readonly (keyof RunCounters)[];
 
-/** Names every counter, because a loop would be slower and every append makes several of these objects. */
+/**
+ * Returns counters of 0. The code names every counter, because a loop would be slower and every append makes several of
+ * these objects.
+ */
 export function noCounters(): Counters {
   return {
     cost_micros: 0,

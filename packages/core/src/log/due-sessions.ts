@@ -1,17 +1,21 @@
 import type { DueQuery, DueSession } from "../ports/store.ts";
 
 /**
- * When a session is due, and until when it is leased. A store that knows both for every session can use `dueSessions`.
+ * When a session is due (has work for a worker), and until when a worker has leased it. A store that knows both for
+ * every session can use `dueSessions`.
  */
 interface HeadRow extends Omit<DueSession, "dueAt"> {
   readonly dueAt: number | null;
   readonly leasedUntil: number;
 }
 
-/** How many waiting sessions are returned by default. */
+/** How many due sessions are returned by default. */
 export const DUE_LIMIT = 100;
 
-/** Returns the sessions that wait for a driver. The session that has waited longest comes first. */
+/**
+ * Returns the due sessions that no worker has leased. If the query names a session, a lease does not matter. The
+ * session that has waited longest comes first.
+ */
 export function dueSessions(
   rows: Iterable<HeadRow>,
   { before, sessionId, perTenant = Infinity, limit = DUE_LIMIT }: DueQuery,

@@ -68,8 +68,8 @@ function isProgress(event: RunEvent): boolean {
 
 /** Folds a fact that the driver appended during a run. */
 export function applyToRun(state: SessionState, run: RunState, event: RunEvent): void {
-  // The facts that end a poisoned run, for example the results of its open calls, do not count as progress: the run
-  // stays poisoned.
+  // A run is poisoned if too many workers in a row took it over without progress. The facts that end it, for example
+  // the results of its open calls, do not count as progress: the run stays poisoned.
   if (isProgress(event) && !isPoisoned(run)) run.resumesWithoutProgress = 0;
   switch (event.event_type) {
     case "run.resumed":

@@ -120,8 +120,8 @@ function apply(state: SessionState, event: Event): void {
       state.delegatedPicos = addPicos(state.delegatedPicos, spent);
       if (run?.spendAsk?.toolUseId === event.data.tool_use_id) run.spendAsk.answer ??= event.data;
       const call = run?.calls.find(({ toolUseId }) => toolUseId === event.data.tool_use_id);
-      // The first answer counts. A second one, or an answer to a call that has ended, changes nothing. A fast subagent
-      // may answer before the log of its caller has recorded the wait.
+      // The first answer counts. The content of a second answer, or of an answer to a call that has ended, is not used.
+      // A fast subagent may answer before the log of its caller has recorded the wait.
       if ((call?.phase === "waiting" || call?.phase === "asked") && !call.answer) call.answer = event.data;
       if (!run || !call) return;
       run.delegatedPicos = addPicos(run.delegatedPicos, spent);
@@ -252,10 +252,10 @@ function toolResult(call: CallState): { type: string; [key: string]: unknown } {
   };
 }
 
-/** The HTTP statuses with which the API rejects a request for its content. The API would reject a retry too. */
+/** The HTTP statuses with which the model's API rejects a request for its content. The API would reject a retry too. */
 const REFUSALS: ReadonlySet<number | undefined> = new Set([400, 413]);
 
-/** Leaves out messages for which the API rejected the request, because they would make every later run fail. */
+/** Leaves out messages for which the model's API rejected the request, because they would make every later run fail. */
 function leaveOut(state: SessionState, { unread }: RunState, { status, code }: Failure): void {
   // If the provider rejects a request for lack of credit, the messages are not the cause.
   const refused = (REFUSALS.has(status) && code !== "billing_error") || code === "context_window_exceeded";

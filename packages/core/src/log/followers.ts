@@ -50,7 +50,7 @@ export type NewsListener = (sessionId: string, events: readonly Event[] | undefi
 
 interface Follower {
   queue: Event[];
-  /** The size of the events in the queue, in bytes. */
+  /** The estimated bytes of the events that were put into the queue since it was last empty. */
   queued: number;
   /** Whether events are missing in the queue, so that the store must be read. */
   stale: boolean;

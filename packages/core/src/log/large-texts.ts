@@ -36,7 +36,8 @@ type Body = Event["data"];
 /**
  * Returns a store that writes large texts to files: `{session}/text-{sha256}_body.txt`. A file is written before its
  * event. Every reader gets the body as it was written. If a file cannot be written, its text stays in the log, so that
- * a full bucket does not stop a session. The files of a session are deleted with it. Reasons: decision 162.
+ * a full bucket does not stop a session. The files of a session are deleted with it. Reasons:
+ * docs/decisions/162-large-texts-are-files.md.
  */
 export function keepLargeTexts(deps: LargeTextsDeps): Store {
   const { store, files, readFrom, report = () => {}, now = () => performance.now() } = deps;
@@ -192,9 +193,9 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
       remember(path, text);
     },
     /**
-     * Returns the value with its moved texts restored. If the file of a text is missing, this is an error with
-     * `mustBeThere`. Rows are read without `mustBeThere`: their text may only look like a moved text, and then stays as
-     * it is.
+     * Returns the value with its moved texts restored. With `mustBeThere`, it is an error if the file of a text is
+     * missing. Rows are read without `mustBeThere`, because a text of a row may only look like a moved text. Such a
+     * text stays as it is.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();

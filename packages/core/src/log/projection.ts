@@ -128,7 +128,8 @@ function projectEvent(changes: OpenChanges, event: Event): void {
     case "step.started":
       changes.sessionSet.status = "running";
       changes.sessionSet.current_step = event.data.step;
-      // A call without `max_tokens` was made by another program and only observed by Skein. The session gets its model.
+      // A call with `max_tokens` 0 was made by another program, and Skein only observed it. The session gets the model
+      // of this call.
       if (event.data.max_tokens === 0) changes.sessionSet.model = displayText(event.data.model);
       return;
     case "step.generated": {
@@ -278,7 +279,7 @@ function endRun(
   changes.sessionAdd.total_turns += 1;
 }
 
-/** Adds usage and money, once per model call. */
+/** Adds the usage and the cost of a model call to the counters of the session, the run and the model. */
 function count(changes: OpenChanges, call: ReturnType<typeof callIn>): void {
   if (!call) return;
   const model = displayText(call.model);

@@ -2,7 +2,8 @@ import { type FactData, type ModelPrice, type Usage, exactCost, microsOf, priceC
 import type { Reservation, SessionState } from "./state.ts";
 
 /**
- * How long a reservation counts, unless a complete answer ends it. After a day, the figures of the provider are known.
+ * How long a reservation (what a broken model call may have cost) counts, unless a complete answer of the model ends
+ * it. After a day, the figures of the provider are known.
  */
 const RESERVED_MS = 24 * 60 * 60_000;
 

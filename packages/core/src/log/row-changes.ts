@@ -55,9 +55,9 @@ export interface RunUpdate {
 }
 
 /**
- * The changes of an append to the projections, as row operations. Numbers of messages and runs count within this
- * append, from 1. The store adds how many messages or runs the session had before. So these changes are computed
- * without a read, and the store does not interpret events.
+ * The changes that an append makes to the projections (rows derived from events), as row operations. Numbers of
+ * messages and runs count within this append, from 1. The store adds how many messages or runs the session had before.
+ * So these changes are computed without a read, and the store does not interpret events.
  */
 export interface Changes {
   readonly sessionInsert: SessionColumns | null;

@@ -40,7 +40,7 @@ export interface CallState {
   /** The run's `fence` when a worker started the call. If `fence` has changed since then, that worker is gone. */
   startedUnder: number;
   expiresAt: string | null;
-  /** An answer for this call. The driver has not handled it yet. */
+  /** An answer of a person, the client or a subagent to this call that the worker has not handled yet. */
   answer: FactData<"await.answered"> | null;
   result: { readonly content: Content; readonly isError: boolean } | null;
 }
@@ -110,7 +110,9 @@ export interface RunState {
     readonly openedAt: string;
     answer: FactData<"await.answered"> | null;
   } | null;
-  /** The fence of the worker that resumed the run last; 0 if no worker has resumed the run. */
+  /**
+   * The fence (the number of the lease) of the worker that resumed the run last; 0 if no worker has resumed the run.
+   */
   fence: number;
   /** How many times in a row a worker took over the run without progress. */
   resumesWithoutProgress: number;
@@ -171,7 +173,9 @@ export interface SessionState {
   /** What the session's subagents spent. */
   delegatedPicos: string;
   unpricedCalls: number;
-  /** What interrupted calls and subagents may have cost beyond their known cost, since the last answer. */
+  /**
+   * What interrupted calls and subagents may have cost beyond their known cost, since the model's last complete answer.
+   */
   reservations: Reservation[];
   files: Record<string, FileEntry>;
   /** How many entries of a Claude Code transcript the log has. */

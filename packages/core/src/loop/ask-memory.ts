@@ -2,7 +2,10 @@ import { type Failure, JsonObject } from "@skein/protocol";
 import { z } from "zod";
 import { problemOf } from "./run-tool.ts";
 
-/** The format of a memory's answers. A memory may be code of a user, so its answers are checked. */
+/**
+ * The formats of what the functions of an agent memory return. An agent memory may be a user's code, so its results are
+ * checked.
+ */
 export const MEMORY_ANSWERS = {
   retrieve: z.object({ found: z.int().nonnegative(), memories: z.array(z.string()) }),
   update: z.int().nonnegative(),
@@ -18,8 +21,8 @@ function isWritable(value: JsonObject): boolean {
 }
 
 /**
- * Calls a memory. If the memory fails or its answer has the wrong shape, the error is recorded and the run continues
- * without the memory.
+ * Calls an agent memory. If it fails or its result has the wrong format, returns `otherwise` and the error, so that the
+ * run can continue without the memory.
  */
 export async function askMemory<Answer>(
   shape: z.ZodType<Answer>,

@@ -109,8 +109,8 @@ async function afterHook(
 }
 
 /**
- * Rejects a call if the agent has tools but the model cannot use tools. The model would otherwise answer as if it had
- * none.
+ * Rejects a call if the agent has tools but the model cannot use tools. The model would otherwise answer as if there
+ * were no tools.
  */
 function refuseWithoutTools({ model, tools, serverTools }: ModelCall, abilities: ModelAbilities): void {
   const count = tools.length + serverTools.length;
@@ -185,8 +185,8 @@ interface FailedCall {
 }
 
 /**
- * Makes the fact of a failed attempt. The fact has the time of the next attempt, so that the retry happens even if this
- * worker dies.
+ * Makes the fact of a failed attempt: a retry or a failure. The fact of a retry has its delay, so that the retry
+ * happens even if this worker dies.
  */
 function failure(
   state: SessionState,
@@ -232,7 +232,10 @@ function withWait(problem: Failure, waitMs: number): Failure {
   };
 }
 
-/** Returns the usage of an answer that broke off. Uses the estimated output if it is more than the model counted. */
+/**
+ * Returns the usage of a failed call. If its answer broke off, uses the estimated output if it is more than the model
+ * counted.
+ */
 function told({ usage, whole }: NonNullable<ModelFailure["begun"]>, { model, usage: arrived }: Arrived) {
   const output_tokens = whole ? usage.output_tokens : Math.max(usage.output_tokens, arrived.output_tokens);
   return { model, usage: { ...usage, output_tokens }, isCounted: whole };

@@ -25,7 +25,10 @@ const KEPT_TURNS = 6;
 /** Results with more characters than this are shortened before results or turns are dropped. */
 const CUT_AT = 2000;
 
-/** The compactors. Each compactor shortens a conversation and keeps calls together with their results. */
+/**
+ * The compactors: functions that shorten a conversation and keep tool calls together with their results. `none`
+ * shortens nothing. For `summarize`, a model call makes the summary, and `compactedBySummary` applies it.
+ */
 const COMPACTORS: Readonly<Record<AgentConfig["compactor_type"], Compactor>> = {
   none: (messages) => messages,
   summarize: (messages) => messages,

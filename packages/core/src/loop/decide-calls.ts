@@ -21,7 +21,8 @@ const REFUSED = "This call was not run: the model refused to go on with its answ
 const TOO_LATE = "This call was not run: the limit of steps was reached.";
 
 /**
- * Closes the calls that a dead worker left open, with an unknown outcome. Repeatable calls are started again instead.
+ * Makes the facts for the calls that a dead worker left open: the model call is abandoned, repeatable tool calls are
+ * started again, and any other tool call gets an unknown outcome.
  */
 export function orphans(
   state: SessionState,
@@ -137,7 +138,7 @@ function answered(current: RunState, call: CallState, waitedMs: number): readonl
     return [resolution, toolClosed(current, call, { outcome: "failed", content: denial(answer.content) })];
   }
   const outcome = answer.is_error ? "failed" : "committed";
-  // Answers have the same limits as results of tools.
+  // The content of an answer has the same limits as the result of a tool.
   const content = resultContent(answer.content);
   return [resolution, toolClosed(current, call, { outcome, content, isError: answer.is_error })];
 }

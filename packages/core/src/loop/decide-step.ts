@@ -54,7 +54,7 @@ export function startStep(
   );
 }
 
-/** The name of a call's reservation. */
+/** The name under which money is reserved for a model call. */
 function spendKey({ step, stepDone, attempts }: RunState, purpose: Purpose): string {
   return `spend/${step}/${stepDone}/${purpose}/${attempts}`;
 }

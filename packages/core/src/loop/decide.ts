@@ -22,7 +22,7 @@ import { brokenPairs, hasResults } from "./tool-pairs.ts";
 /** The most notices in a run, so that a tool server that fails repeatedly cannot fill the log. */
 const MAX_NOTICES = 100;
 
-/** Decides what happens next. The same state, time and view always give the same answer. */
+/** Decides what happens next. The same state, time and view always give the same decision. */
 export function decide(state: SessionState, now: number, view: View): Decision {
   if (!state.run) return isAnother(state, view) ? sleepUntil(now) : nextRun(state);
   const { runId } = state.run;
@@ -32,7 +32,7 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // A resumed run belongs to the worker that resumed it last, even if this driver started the run.
+  // A resumed run belongs to the worker that resumed it last, even if this worker started the run.
   const isOwn = current.fence === 0 ? view.startedHere === current.runId : current.fence === view.fence;
   if (isOwn) return decideOwn(state, current, now, view);
   // A run that only waits is not resumed. If it were, every prompt during the wait would count as a dead worker.

@@ -6,7 +6,7 @@ import type { Hooks } from "./hooks.ts";
 import type { Spending } from "../shares/spend-gate.ts";
 import type { Arrived } from "../run/arriving-answer.ts";
 
-/** What a driver knows besides the log. */
+/** What a driver (the worker that runs a session) knows besides the log. */
 export interface View {
   readonly fence: number;
   /** The run that this driver started. This run needs no `run.resumed`. */
@@ -15,7 +15,10 @@ export interface View {
   readonly onlyRun?: string | undefined;
   /** Why the run may not spend more. The run ends with this sentence. */
   readonly refusal?: string | undefined;
-  /** Returns whether money was reserved for a model call. Undefined if the operator has set no caps. */
+  /**
+   * Returns the result of the reservation of money for a model call; undefined before the reservation. If the operator
+   * has set no caps, there is no such function.
+   */
   readonly spending?: ((key: string) => Spending | undefined) | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly hooks?: Pick<Hooks, "beforeModelCall" | "beforeToolCall"> | undefined;

@@ -43,7 +43,7 @@ export interface LoopDeps extends Omit<
 }
 
 const MAX_VALIDATION_FAILURES = 3;
-/** The fence of a run that no worker has taken over. */
+/** The fence (lease number) of a run that no worker has taken over. */
 const UNFENCED = { fence: 0 };
 /**
  * How long effects may continue after a request to stop. This is enough for most tools, and less than the time that a
@@ -56,7 +56,10 @@ const AGAIN_AT_MOST_MS = 60_000;
 
 /** Creates the runtime of the loop. It repeats four steps: fold, decide, perform, append. */
 export function createLoop(deps: LoopDeps): Runtime {
-  /** The last unexpected error of each session. A poisoned run ends with this error in its message. */
+  /**
+   * The last unexpected error of each session. A run that is ended because it crashes every worker (a poisoned run) has
+   * this error in its message.
+   */
   const problems = new Map<string, string>();
   return {
     async drive(claimed, signal) {
@@ -106,7 +109,9 @@ async function driveSession(
     // Without the agent's tools every call would fail. So this process leaves the session to a process with the
     // tools.
     deps.states.put(state);
-    const missing = deps.missingOf?.(state) ?? `No server has the agent "${state.agent?.name ?? ""}".`;
+    const missing =
+      deps.missingOf?.(state) ??
+      `The server that tried to run this session does not have the agent "${state.agent?.name ?? ""}".`;
     return leaveUnserved(deps, { lease, state, missing });
   }
   const unusable = deps.leavesUnusable ? unusableModel(state, deps) : undefined;

@@ -18,8 +18,8 @@ const REFUSALS_TO_SERVE: ReadonlySet<string> = new Set([
 
 /**
  * Returns the next model of the agent's list after the last attempt of a model failed. Returns undefined at the end of
- * the list. Also returns undefined if every model would fail, for example for an invalid request. Reasons: decision
- * 203.
+ * the list. Also returns undefined if every model would fail, for example for an invalid request. Reasons:
+ * docs/decisions/203-fallback-and-ai-sdk.md.
  */
 export function fallbackAfter(
   { retryable, failure }: ModelFailure,

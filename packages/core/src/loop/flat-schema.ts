@@ -1,9 +1,9 @@
 import { type JsonObject, isJsonObject } from "@skein/protocol";
 
 /**
- * Returns the schema of a tool without alternatives at its root. The API rejects such alternatives, so a tool with them
- * would make every call fail. The result has the fields of all alternatives. A field is required if every alternative
- * requires it. The input is still checked with the given schema before the tool runs.
+ * Returns the schema of a tool without alternatives (`anyOf`, `oneOf`, `allOf`) at its root. The API rejects such
+ * alternatives, so a tool with them would make every call fail. The result has the fields of all alternatives. A field
+ * is required if every alternative requires it. The input is still checked with the given schema before the tool runs.
  */
 export function flatSchema(schema: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...rest } = schema;

@@ -30,9 +30,9 @@ type Said<Change> = Change | Refusal | null | undefined | void;
 type Hook<About, Change> = (about: About, context: HookContext) => Said<Change> | Promise<Said<Change>>;
 
 /**
- * Functions that the program of an agent provides. They are called before and after the calls of the agent. A hook that
- * returns nothing only watches. If a hook changes or rejects something, the fact `hook.called` records this. If a hook
- * throws, the call is rejected.
+ * Functions that the program of an agent provides. They are called before and after each model call and tool call. A
+ * hook that returns nothing only watches. If a hook changes or rejects something, the fact `hook.called` records this.
+ * If a hook throws, the call is rejected.
  */
 export interface Hooks {
   /** Called before the first attempt of each step. It may change the system prompt and `maxTokens` of this step. */

@@ -24,8 +24,8 @@ import { type ToolDeps, problemOf, runTool, startSubagent } from "./run-tool.ts"
 import { storeFile } from "./store-file.ts";
 
 /**
- * The result of a validation. Nothing or `true` means a valid answer. A sentence describes the problem. A pair of a
- * boolean and a sentence is possible too.
+ * The result of a validation. Nothing or `true` means a valid answer. A sentence describes the problem. In a pair, the
+ * boolean says whether the answer is valid, and the sentence describes the problem.
  */
 type Verdict =
   | string
@@ -61,8 +61,8 @@ export interface PerformDeps {
 }
 
 /**
- * Performs an effect and returns its facts. All side effects of the loop are here. An error becomes a fact. An effect
- * that the signal ended has no facts.
+ * Performs an effect and returns its facts. All side effects of the loop are here. An error of a model, a tool, a hook,
+ * a memory or a file becomes a fact. An effect that the signal ended has no facts.
  */
 export async function perform(
   effect: Effect,

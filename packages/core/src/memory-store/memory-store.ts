@@ -32,7 +32,7 @@ export interface MemoryStoreDeps {
   readonly now?: () => number;
 }
 
-/** The reference store: the shortest implementation of the rules. Unit tests and the simulation use it. */
+/** The reference store: the shortest implementation of the rules of `Store`. Unit tests and the simulation use it. */
 export function createMemoryStore({ now = Date.now }: MemoryStoreDeps = {}): Store {
   const heads = new Map<string, Head>();
   const keys = new Map<string, { fingerprint: string; sessionId: string; first: number; last: number }>();

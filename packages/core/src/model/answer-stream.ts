@@ -8,8 +8,8 @@ type Kind = "text" | "thinking";
 
 /**
  * Assembles the answer of a provider, and translates the provider's stream to events of the Messages API. Text and
- * thinking continue the open block or open a new block. Several calls may be open together, so the index identifies a
- * block.
+ * thinking continue the open block or open a new block. Several tool calls may be open together, so the index
+ * identifies a block.
  */
 export interface AnswerStream {
   /** Call this when the model begins to answer. Later calls of `begin` change nothing. */

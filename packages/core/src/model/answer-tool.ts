@@ -15,7 +15,8 @@ export function answerTool(schema: JsonObject, tools: readonly Pick<ToolSchema, 
 
 /**
  * Translates the call of the answer tool into text, which is the JSON of its input. So readers of the log and the
- * stream need not know whether the provider got a schema or a tool. Reasons: decision 240.
+ * stream need not know whether the provider got a schema or a tool. Reasons:
+ * docs/decisions/240-typed-answers-by-tool.md.
  */
 export function createAnswerTeller(tool: string | undefined): {
   /** Returns the events that replace an event of the model's stream. */

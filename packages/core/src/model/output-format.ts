@@ -17,8 +17,8 @@ export interface AskedOutput {
 }
 
 /**
- * Keywords that Anthropic's and OpenAI's grammars reject. The answer is checked against the whole schema afterwards, so
- * these keywords can be left out.
+ * Keywords that Anthropic and OpenAI reject, because they turn the schema into a grammar for the model's answer. The
+ * answer is checked against the whole schema afterwards, so these keywords can be left out.
  */
 const NOT_IN_GRAMMARS = new Set([
   ..."minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format".split(" "),
@@ -48,7 +48,7 @@ export function refusesSchema({ status, message }: Failure, call: ModelCall, abi
 }
 
 /**
- * Returns a schema in the form for grammars, which has closed objects and no limits. Undefined if a grammar cannot
+ * Returns a schema in the form for grammars: objects are closed, and limits are left out. Undefined if a grammar cannot
  * express the schema.
  */
 function grammarOf(schema: JsonObject): JsonObject | undefined {

@@ -21,7 +21,7 @@ export interface OutputCheck<Output> {
   read(answer: string): Promise<{ readonly output: Output } | { readonly problem: string }>;
 }
 
-/** Creates the check for the schema of a program. Throws `invalid` if the schema has no JSON Schema. */
+/** Creates the check for a schema in the code of a program. Throws `invalid` if the schema has no JSON Schema. */
 export function outputCheck<Output>(schema: OutputSchema<Output>): OutputCheck<Output> {
   const json = asJsonSchema(schema);
   return { schema: json, read: (answer) => readWith((value) => schema["~standard"].validate(value), answer) };

@@ -23,7 +23,7 @@ export function createReply(by?: string) {
   let message: { model?: string; usage?: Usage; container?: { id?: string } | null } | undefined;
   let stopReason: string | null = null;
   let usage: Usage = { input_tokens: 0, output_tokens: 0 };
-  /** The counts of the provider. */
+  /** The token counts that the provider has sent. */
   let counted: Partial<Usage> = {};
   let containerId: string | null = null;
   let ended = false;
@@ -153,8 +153,8 @@ function addDelta(target: Block | undefined, delta: Record<string, unknown>): vo
 function finishBlock(target: Block | undefined): void {
   if (!target || target.json === "") return;
   const input = parsedOrUndefined(target.json);
-  // Models reject later requests with an input that is not a JSON object. So the text of such an input is put into an
-  // object, where people can read it. The call fails, because this object does not fit the tool's schema.
+  // Providers reject later requests with an input that is not a JSON object. So the text of such an input is put into
+  // an object, where people can read it. The call fails, because this object does not fit the tool's schema.
   const isObject = typeof input === "object" && input !== null && !Array.isArray(input);
   target.block["input"] = isObject ? input : { unparsable: target.json };
 }

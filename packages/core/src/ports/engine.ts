@@ -5,14 +5,14 @@ import type { Opening } from "../run/opening.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Store } from "./store.ts";
 
-/** Decides which process drives a session that is due. */
+/** Decides which process drives (runs) a session that is due, which means that it has work to do. */
 export interface Engine {
   /** Begins to claim sessions that are due. */
   start(): void;
   /**
    * Reserves a place of this process for a session before its next prompt. The append of the prompt then also takes the
    * lease. Returns undefined if no place is free, if the tenant already has its share of the places, or if this process
-   * already drives the session. Reasons: decision 083.
+   * already drives the session. Reasons: docs/decisions/083-a-session-begins-with-its-first-step.md.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** Says that a session may be due. Only `due_at` in the store decides. */

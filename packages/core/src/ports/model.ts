@@ -13,8 +13,8 @@ import type {
 export type Turn = Omit<Message, "id">;
 
 /**
- * Data of a block that only the model of this block can read, such as signatures or encrypted reasoning. The block
- * keeps this data unchanged in `carry`, so that it survives a crash, a fork, an export and a move.
+ * Data of a block that only the model that wrote the block can read, such as signatures or encrypted reasoning. The
+ * block keeps this data unchanged in `carry`, so that it survives a crash, a fork, an export and a move.
  */
 export interface Carry {
   /** The name of the model that wrote the block. No other model is shown `data`. */
@@ -145,7 +145,7 @@ export const EVERY_ABILITY: ModelAbilities = {
  * 6. Ids of tool calls fit every provider (letters, digits, `_`, `-`, at most 64) and are not in `usedIds`. `carry` has
  *    the data that must go back to the provider unchanged. `carry` of another model is listed in `leftOut` and not sent.
  * 7. The signal ends the request at once. A stream that stays silent ends too.
- * 8. Errors contain no API key and no header. Reasons: decision 201.
+ * 8. Errors contain no API key and no header. Reasons: docs/decisions/201-model-port.md.
  */
 export interface Model {
   /** The answers are simulated: they cost nothing and are marked. */

@@ -57,8 +57,8 @@ export interface AppendOptions {
   readonly lease?: Lease;
   /**
    * The idempotency key. The first append with a key is stored, and later appends with this key return its result. If
-   * the fingerprint differs, the append is rejected with `key_reused`. The stored row refers to the log and contains no
-   * answer.
+   * the fingerprint differs, the append is rejected with `key_reused`. The stored row of a key refers to events in the
+   * log and contains no copy of the result.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
   /**
@@ -83,7 +83,10 @@ export interface Appended {
   readonly fence?: number;
 }
 
-/** The result of `claim`: a lease, or the end of another worker's lease, or when the next session is due. */
+/**
+ * The result of `claim`: a lease, or the time at which another worker's lease ends, or the time at which the next
+ * session is due.
+ */
 export type Claim =
   | { readonly kind: "leased"; readonly lease: Lease; readonly lastSequence: number }
   | { readonly kind: "busy"; readonly until: number }
@@ -252,18 +255,21 @@ export interface PageOptions {
  *
  * Only `append` changes a session, and `delete` removes it. `testing/store-contract.ts` tests these rules:
  *
- * 1. An append is stored completely or not at all, and is durable before its answer. Sequences are 1..n without gap or
- *    repeat, even if many processes write at once. They come from a counter of the session, never from `MAX()+1`.
+ * 1. An append is stored completely or not at all, and is durable before `append` resolves. Sequences are 1..n without
+ *    gap or repeat, even if many processes write at once. They come from a counter of the session, never from
+ *    `MAX()+1`.
  * 2. The writer makes the ids. A repeated append with the same ids returns the stored events.
- * 3. Facts of the driver need the current lease, or take it with their append (`claim`). If a writer has lost or released
- *    its lease, its append is rejected as a whole. The append that begins a session needs no lease.
+ * 3. Facts of the driver need the current lease, or take it with their append (`claim`). If a writer has lost or
+ *    released its lease, its append is rejected as a whole. The append that begins a session needs no lease.
  * 4. `due_at` is the time when a session must be driven; null means never. Exactly one worker at a time claims a due
  *    session. If a wake-up arrives while a worker releases the session, the wake-up is not lost.
- * 5. Readers see events in the order of their sequence. `follow` has no gap and no repeat, even if other processes write.
- * 6. A body is returned exactly as `JSON.stringify` made it, including NUL, lone surrogates and the order of keys.
+ * 5. Readers see events in the order of their sequence. `follow` has no gap and no repeat, even if other processes
+ *    write.
+ * 6. The data of an event is returned exactly as `JSON.stringify` made it, including NUL, lone surrogates and the order
+ *    of keys.
  * 7. Projections (sessions, runs, messages, awaits, checkpoints) change in the same transaction as the log.
  * 8. A tenant cannot see or change a session of another tenant.
- * 9. A failure has a known error (see ErrorCode) and leaves the store usable. Acknowledged events are never lost.
+ * 9. A failure throws a `KnownError` (see `ErrorCode`) and leaves the store usable. Acknowledged events are never lost.
  */
 export interface Store {
   /** Adds events to a log, and changes the projections with them. Rules 1 to 4 and 7. */
@@ -340,7 +346,10 @@ export interface Store {
   /** Removes a session from the log and every projection. Its forks do not change. Rejects with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
-  /** Rejects with a known error if the disk of the store is full or cannot be written. Stores without a disk do not have this method. */
+  /**
+   * Rejects with a `KnownError` if the disk of the store is full or cannot be written. Stores without a disk do not
+   * have this method.
+   */
   check?(): Promise<void>;
 
   /** Stored data that is not a session: agents, models, keys, webhooks. */

@@ -42,7 +42,10 @@ export interface Tool<Name extends string = string, Output = unknown> {
   readonly readOutput?: (value: unknown) => Promise<{ readonly output: Output; readonly content: string }>;
   /** The agent that a subagent tool calls. */
   readonly subagent?: string;
-  /** Problems of the server that runs the tool (it died, some tools were left out). The list grows while the tool is in use. */
+  /**
+   * Problems of the MCP server that runs the tool (it died, some tools were left out). The list grows while the tool is
+   * in use.
+   */
   readonly notices?: readonly string[];
 }
 

@@ -79,7 +79,10 @@ export function createArrivingAnswer(callKey: string, messageId: string): Arrivi
   };
 }
 
-/** Adds the counts in an event of the stream. Values that are not counts are ignored. */
+/**
+ * Returns the counts after an event of the stream: a count in the event replaces the earlier count. If a value in the
+ * event is not a count, the event is ignored.
+ */
 function counts(before: Usage, said: unknown): Usage {
   const entries = Object.entries(said ?? {}).filter(([, value]) => value !== null && value !== undefined);
   const parsed = Usage.safeParse({ ...before, ...Object.fromEntries(entries) });

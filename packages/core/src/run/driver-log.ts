@@ -25,8 +25,9 @@ export interface Batch {
 }
 
 /**
- * Adds the facts of the next append to a batch. If it returns `dueAt`, the same append releases the lease until that
- * time. It is called again with the new state if another writer has appended an event, so it must have no side effects.
+ * Adds the facts of the next append to a batch. If it returns `dueAt`, the same append releases the lease, and the
+ * session is due at that time. It is called again with the new state if another writer has appended an event, so it
+ * must have no side effects.
  */
 type MakeFacts = (batch: Batch) => { readonly dueAt: number | null } | null | void;
 
@@ -89,7 +90,8 @@ export function createDriverLog(driven: Driven, deps: DriverLogDeps): DriverLog 
     // Nothing is written, so the lease is not renewed.
     if (events.length === 0 && !release) return true;
     try {
-      // Retries use the same ids. If only the answer was lost, the store returns the stored events.
+      // Retries use the same ids. If the events were stored and only the store's response was lost, the store returns
+      // them.
       const asked = await patiently(async () => {
         const at = now();
         if (events.length > 0)

@@ -5,7 +5,7 @@ import type { Store } from "../ports/store.ts";
 import { derivedId } from "../sessions/derived-id.ts";
 import { isCancelled } from "./rules.ts";
 
-/** The awaits of a session that cannot continue without an answer. */
+/** The awaits (questions, approvals and tools of the client) of a session that cannot continue without an answer. */
 interface OpenAwaits {
   /** The run that waits. */
   readonly runId: string;

@@ -6,7 +6,8 @@ import type { StateCache } from "../log/state-cache.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 /**
- * The first events of a run. The append of the prompt contains these events and takes the lease. Reasons: decision 083.
+ * The first events of a run. The append of the prompt contains these events and takes the lease. Reasons:
+ * docs/decisions/083-a-session-begins-with-its-first-step.md.
  */
 export interface Opening {
   /** The last sequence that the log must have when these events are appended. */

@@ -34,7 +34,7 @@ export function createRuntimes(deps: RuntimesDeps): Runtime {
       states.put(state);
       const runtime = runtimes.get(state.agent?.runtime ?? "loop");
       if (runtime) return runtime.drive(claimed, signal);
-      const missing = `No server runs sessions of the runtime "${state.agent?.runtime ?? ""}". Start a server with this runtime.`;
+      const missing = `The server that tried to run this session does not have the runtime "${state.agent?.runtime ?? ""}". Start a server with this runtime.`;
       await leaveUnserved({ store, ids, now }, { lease, state, missing });
     },
   };

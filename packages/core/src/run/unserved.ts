@@ -7,7 +7,7 @@ import { sessionUnserved } from "./facts/index.ts";
 
 /** If a process cannot work on a session, the session is due again after this time. */
 const ELSEWHERE_MS = 1000;
-/** The shortest time between two renewals of a session's record. */
+/** The shortest time between two renewals of the record that says that a worker could not run a session. */
 const AGAIN_MS = 5000;
 /**
  * A record without a renewal in this time no longer counts, because a process works on the session again, or the

@@ -18,7 +18,7 @@ export interface WatchedRun {
   readonly runId: string;
   /** The sequence after which the watching begins. It is before the first event of the run. */
   readonly after: number;
-  /** The message of the prompt. Only needed if the watching begins after the prompt was accepted. */
+  /** The id of the prompt's message. Only needed if the watching begins after the prompt was accepted. */
   readonly messageId?: string | undefined;
   /** Whether to follow another run, if that run reads the prompt before this run starts. */
   readonly followsPrompt?: boolean;
@@ -58,7 +58,7 @@ export interface RunWatch {
 
 interface RunItems {
   readonly live: Live;
-  /** Selects the pieces that the reader gets. Default: all. */
+  /** Selects the draft pieces that the reader gets. Default: all. */
   readonly isWanted?: (piece: DraftPiece) => boolean;
 }
 

@@ -8,13 +8,13 @@ const SECRET_FIELDS: Readonly<Record<string, readonly string[]>> = {
   // Variables, headers and addresses of a session's MCP servers and hooks.
   claude_session: ["secrets"],
   secret: ["text"],
-  // The stored answer for repeated requests. It may contain a webhook's secret.
+  // The stored HTTP response for repeated requests. It may contain a webhook's secret.
   answer: ["answer"],
 };
 
 /**
  * Seals the secrets of records in the store, and opens them for readers. Without a vault, nothing is sealed, and
- * reading a sealed secret fails with `secret_sealed`. Reasons: decision 171.
+ * reading a sealed secret fails with `secret_sealed`. Reasons: docs/decisions/171-secrets-at-rest.md.
  */
 export function sealedRecords(records: Records, vault: Vault | undefined): Records {
   const opened = (record: StoredRecord): StoredRecord => changed(record, (text, place) => openText(text, place, vault));

@@ -125,7 +125,7 @@ function checkedColumns(input: unknown) {
   return columnsOf(parsed);
 }
 
-/** Copies the columns of the platform API from the configuration. The whole configuration is stored with them. */
+/** Returns the fields that the platform API shows separately, and the whole configuration as `config`. */
 function columnsOf({ tags, default_model_id, ...config }: z.output<typeof CreateAgent>) {
   const { name, description, system_prompt } = config;
   return { name, description, system_prompt, default_model_id, tags, config };

@@ -13,12 +13,14 @@ import { awaitAnswered } from "./session-facts.ts";
 import type { AppendOptions, Store } from "../ports/store.ts";
 
 /**
- * The outcome of an answer to an await:
+ * The outcome of an answer to an await, which is a question, an approval or a tool of the client that a session waits
+ * for:
  *
  * - `accepted`: the answer is in the log, and the run continues with it;
  * - `duplicate`: the call was answered before;
  * - `stale`: the session no longer waits for the answer, because of a cancel or a timeout;
- * - `refused`: the session never waited for the answer, or a subagent answers the call. Reasons: decision 050.
+ * - `refused`: the session never waited for the answer, or a subagent answers the call. Reasons:
+ *   docs/decisions/050-answers-and-waits.md.
  */
 type Disposition = "accepted" | "duplicate" | "stale" | "refused";
 

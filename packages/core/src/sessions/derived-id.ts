@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * Makes a UUID (version 8) from names. The same names always give the same UUID, so a repeated call finds the session
- * of the first call.
+ * Makes a UUID (version 8) from names. The same names always give the same UUID, so a repeated call finds what the
+ * first call created.
  */
 export function derivedId(...names: readonly string[]): string {
   const bytes = createHash("sha256").update(JSON.stringify(names)).digest().subarray(0, 16);

@@ -44,7 +44,7 @@ export interface ForkDeps {
 /**
  * Makes the facts with which a fork begins. They contain the transcript up to a message, with a result for every call.
  * For a Claude Code session, they also contain the transcript of Claude Code, so that the fork does not need the files
- * of the parent. Reasons: decision 009.
+ * of the parent. Reasons: docs/decisions/009-forks-copy-messages.md.
  */
 export function forkFacts(
   parent: SessionState,

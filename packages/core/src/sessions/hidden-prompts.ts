@@ -8,7 +8,7 @@ export const HIDDEN_PROMPT = "[hidden: this key may only read]";
 /**
  * The store for API keys that may only read. It hides the system prompts of agents without `show_system_prompt`, and
  * all system prompts in the options of a run. Routes, streams, exports, webhooks and SQL for such keys read from this
- * store, so all of them hide the same texts. Reasons: decision 186.
+ * store, so all of them hide the same texts. Reasons: docs/decisions/186-hidden-system-prompts.md.
  */
 export function withHiddenPrompts(store: Store): Store {
   return {

@@ -36,7 +36,7 @@ export function importedLog(
   });
 }
 
-/** The ids by which facts of one log refer to each other. */
+/** The fields with the ids by which facts of one log refer to each other. */
 const NAMES = ["run_id", "message_id", "results_message_id", "checkpoint_id"];
 
 /** Replaces the ids of a log by new ids. The same id always gets the same new id. */

@@ -49,7 +49,7 @@ export function shownModel(model: LlmModel, reached: ReachedModel | undefined): 
 
 const KIND = "llm_model";
 
-/** The stored data of a model without its columns in the platform API. */
+/** The fields of a model's record that are not in `LlmModel`. They say how the model is reached. */
 const Reach = z.object({
   settings: ModelSettings.optional(),
   key_secret: z.string().optional(),
@@ -76,7 +76,10 @@ export function createModels({
     return { tenant, kind: KIND, id: model.id, value: { ...model, ...reach }, fields: { name: model.name } };
   }
 
-  /** How the model is reached from now on. The key is stored before a record refers to it. */
+  /**
+   * Returns how the model is reached from now on. Stores a new API key first, so that no record refers to a key that
+   * does not exist.
+   */
   async function newReach(id: string, given: NewModel, before: Reach | undefined): Promise<Reach> {
     const { settings, key, isGuarded = false } = given;
     if (!settings && key === undefined) return before ?? {};

@@ -51,7 +51,7 @@ const MOST_PER_APPEND = 500;
 /**
  * Moves one store into another: all records, and all logs with their ids, sequences and times. The old store stays
  * complete. A repeated move copies only new data, so the first move can run while the old store is in use. Reasons:
- * decision 087.
+ * docs/decisions/087-moving-a-store.md.
  */
 export async function moveStore({ targets, ...deps }: MoveStoreDeps): Promise<Moved> {
   const moved: Moved = { sessions: 0, events: 0, records: 0, runs: 0, busy: [], apart: [] };

@@ -1,5 +1,6 @@
 /**
- * Places that the tenants of a process share: running sessions, processes, statements, bytes. Reasons: decision 175.
+ * Places that the tenants of a process share: running sessions, processes, statements, bytes. Reasons:
+ * docs/decisions/175-shared-by-turns.md.
  *
  * - A free place goes to the waiting tenant with the fewest places. If several tenants have equally few, it goes to the
  *   tenant that was served longest ago. So a long backlog of one tenant does not delay another tenant.

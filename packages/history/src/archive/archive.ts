@@ -34,8 +34,8 @@ export interface ArchiveResult {
 const patienceMs = 10_000;
 
 /**
- * Archives what is new since the last run. The caller may stop it at any time. Several processes may archive at the same
- * time.
+ * Archives what is new since the last call. The caller may stop it at any time. Several processes may archive at the
+ * same time.
  */
 export async function archive(options: ArchiveOptions = {}): Promise<ArchiveResult> {
   const folder = options.archiveFolder ?? defaultArchiveFolder();
@@ -74,7 +74,8 @@ async function archiveAll(options: ArchiveOptions, folder: string): Promise<Arch
       if (bytes > 0) changedFiles += 1;
     } catch (error) {
       const code = codeOf(error);
-      // A file that no longer exists is skipped. A full disk stops the run, because no further file can be written.
+      // A file that no longer exists is skipped. A full disk stops the archiving, because no further file can be
+      // written.
       if (code === "ENOSPC" || code === "EDQUOT") throw error;
       if (code !== "ENOENT")
         failed.push({ path, reason: code ?? (error instanceof Error ? error.message : String(error)) });

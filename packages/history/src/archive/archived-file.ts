@@ -13,7 +13,10 @@ export interface Piece {
   readonly to: number;
 }
 
-/** Returns the pieces of the newest generation in order. Pieces whose bytes are in a longer piece are left out. */
+/**
+ * Returns the pieces of the newest generation in order. A file that was rewritten begins a new generation. Pieces whose
+ * bytes are in a longer piece are left out.
+ */
 export function piecesOf(folder: string): readonly Piece[] {
   const all = namesIn(folder).flatMap((name): Piece[] => {
     const place = placeOfName(name);
@@ -83,7 +86,10 @@ export function lastHead(folder: string): SegmentHead | undefined {
   return last && readHead(last.path);
 }
 
-/** Merges the small pieces of frequent runs. The small pieces are removed after the merged piece is written. */
+/**
+ * Merges small pieces. Every update of the archive adds a piece to a file that has grown. The small pieces are removed
+ * after the merged piece is written.
+ */
 function mergeSmall(folder: string): void {
   const pieces = piecesOf(folder);
   if (pieces.length <= mostSmallPieces) return;

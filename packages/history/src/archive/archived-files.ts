@@ -2,7 +2,10 @@ import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../disk/durable-files.ts";
 
-/** Lists the archived files below a folder, as paths relative to the data directory. A file is a folder with its pieces. */
+/**
+ * Lists the archived files below a folder, as paths relative to the data directory. In the archive, each file is a
+ * folder with its pieces.
+ */
 export function archivedFiles(folder: string, below = ""): readonly string[] {
   return walk(folder, below, () => new Map());
 }

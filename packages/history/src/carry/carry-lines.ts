@@ -84,8 +84,8 @@ function carryLine(record: Value, losses: Losses): Value | undefined {
   });
   if (blocks.length === 0) return undefined;
   const model = stringOf(message["model"]) ?? "";
-  // Claude Code must know the model of its lines, so `adopt` later replaces another name. This field keeps the real
-  // name.
+  // Claude Code must know the model of its lines, so `skein adopt` later replaces an unknown name. This field keeps the
+  // real name.
   const other = record["type"] === "assistant" && !model.includes("claude") ? { carriedFrom: model || "unknown" } : {};
   return { ...record, message: { ...message, content: blocks }, ...other };
 }

@@ -20,7 +20,7 @@ export interface VerifyReport {
 
 /**
  * Reads every line of the transcripts that `workspace`, `since` and `until` choose, and reports all damage. Repairs
- * nothing, because the files belong to Claude Code.
+ * nothing, because the files do not belong to Skein.
  */
 export async function verify(config: LibraryConfig = {}): Promise<VerifyReport> {
   const { files, skipped } = await chosenFiles(config);

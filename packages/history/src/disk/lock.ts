@@ -5,8 +5,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
 
 /**
- * Runs `work` while it holds the lock of a folder. If the process is killed, the system releases the lock. Returns
- * undefined if another process holds the lock for longer than `patienceMs`.
+ * Runs `work` while it holds the lock of a folder. If the process is killed, the operating system releases the lock.
+ * Returns undefined if another process holds the lock for longer than `patienceMs`.
  */
 export async function withLock<T>(
   folder: string,

@@ -1,4 +1,4 @@
-/** The lines of transcripts as they are in the files: nothing is added, merged or left out. */
+/** The lines of transcripts as they are in the files: no line is added, merged or left out. */
 import { readFileSync } from "node:fs";
 import { parseLine } from "../scan/parse-line.ts";
 

@@ -28,7 +28,7 @@ export interface ExportedSession {
   readonly bytes?: Uint8Array;
 }
 
-/** Returns the lines of a session as they are in its file, byte for byte. */
+/** Returns the lines of a session. Without `redact`, they are byte for byte the lines of its file. */
 export async function exportSessionLines(idOrIndex: number | string, options: ExportOptions = {}): Promise<Uint8Array> {
   return linesOf(await getSession(idOrIndex, options), options);
 }
@@ -120,7 +120,7 @@ async function write(
   const shownAgents = redact ? redactStrings(agents, redact) : agents;
   if (format === "json") return `${toJson(shown, shownAgents)}\n`;
   if (format === "markdown") return toMarkdown(shown, shownAgents);
-  // Pages need calendars and prices. Lists and searches start faster without loading them.
+  // This module is loaded only here, because it loads calendars and prices, which lists and searches do not need.
   const { toHtml } = await import("./export-html.ts");
   return toHtml(shown, shownAgents);
 }

@@ -4,7 +4,8 @@ import type { ByteSearch } from "../scan/byte-search.ts";
 /**
  * A computation over the lines of a file. Its state can be saved and continued later.
  *
- * Transcripts only grow, so a saved state continues with the lines after its byte offset. Reasons: decision 033.
+ * Transcripts only grow, so a saved state continues with the lines after its byte offset. Reasons:
+ * docs/decisions/033-facets.md.
  */
 export interface Facet<State> {
   readonly name: string;

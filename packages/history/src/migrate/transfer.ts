@@ -1,7 +1,8 @@
 /**
  * Moves or copies one session. All files are staged beside the destination, flushed, read again, and then renamed into
  * place. The source is removed last. Before each step, the journal has the data to finish or undo the step. If the
- * process is killed, the source is complete, or the destination is complete and checked. Reasons: decision 035.
+ * process is killed, the source is complete, or the destination is complete and checked. Reasons:
+ * docs/decisions/035-migrations-are-staged-and-journaled.md.
  */
 import { randomBytes } from "node:crypto";
 import {

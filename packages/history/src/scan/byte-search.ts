@@ -2,7 +2,7 @@
  * Finds bytes in memory, and ignores the case of letters. A search is about as fast as reading the bytes.
  *
  * The machine code below is `byte-search.wat`, translated with wabt 1.0 (`wat2wasm`).
- * Reasons: decision 032.
+ * Reasons: docs/decisions/032-byte-search.md.
  */
 export interface ByteSearch {
   /** The memory to read files into. `grow` replaces this memory. */

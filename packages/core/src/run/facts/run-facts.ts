@@ -15,8 +15,8 @@ export function runStarted(
 }
 
 /**
- * Makes the fact `run.resumed`: a worker takes over a run. The calls that the earlier worker began have lost that
- * worker.
+ * Makes the fact `run.resumed`: a worker takes over a run. The earlier worker no longer finishes the calls that it
+ * began.
  */
 export function runResumed({ runId }: Pick<RunState, "runId">, fence: number): FactOf<"run.resumed"> {
   return { event_type: "run.resumed", data: { run_id: runId, fence } };

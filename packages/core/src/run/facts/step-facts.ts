@@ -135,7 +135,7 @@ interface NextAttempt {
 
 interface FailedCall {
   readonly error: Failure;
-  /** The incomplete answer, which costs money although it is not used. */
+  /** The call whose answer is not used, although it costs money. */
   readonly lost?: BrokenCall | undefined;
 }
 
