@@ -1,6 +1,6 @@
 import { createParser } from "eventsource-parser";
 
-/** One frame of a stream. */
+/** One frame of a stream of server-sent events (SSE). */
 export interface SseFrame {
   readonly event: string;
   readonly id: string | undefined;

@@ -13,7 +13,7 @@ export interface LibraryConfig {
   readonly dataPath?: string | readonly string[];
   /** Only sessions of this project path. */
   readonly workspace?: string;
-  /** Only sessions of these agents. Default: all agents with data in `dataPath`. */
+  /** Only sessions of these coding agents. Default: all coding agents with data in `dataPath`. */
   readonly sources?: readonly SourceName[] | undefined;
   /** The largest number of results; 50 if not given. `Infinity` means all. */
   readonly limit?: number;

@@ -1,6 +1,7 @@
 /**
- * `@skein/history`: the sessions that Claude Code leaves on a machine. `migrate`, `undo` and `restore` write to Claude
- * Code's data directory; all other functions only read it. docs/guides/history.md has an example for library users.
+ * `@skein/history`: the sessions that Claude Code and other coding agents leave on a machine. The functions that
+ * migrate sessions, undo a migration or restore a session write to Claude Code's data directory; all other functions
+ * only read the agents' data. docs/guides/history.md has an example for library users.
  */
 export type { ArchiveOptions, ArchiveResult } from "./archive/archive.ts";
 export type { RestoreOptions, RestoreResult } from "./archive/restore.ts";

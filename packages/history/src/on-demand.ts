@@ -70,7 +70,7 @@ export const undoMigration: typeof Undo.undoMigration = async (...given) =>
 
 const exports = async (): Promise<typeof Export> => await import("./export/export.ts");
 
-/** Returns the lines of a session as they are in its file, byte for byte. */
+/** Returns the lines of a session. Without `redact`, they are byte for byte the lines of its file. */
 export const exportSessionLines: typeof Export.exportSessionLines = async (...given) =>
   await (await exports()).exportSessionLines(...given);
 

@@ -115,7 +115,7 @@ test("a model keeps its key while its address stays; another address needs the k
   const moved = await call("POST", "/v1/models", { name, settings: { url: other.url } });
   expect(moved).toMatchObject({
     status: 422,
-    body: { error: { message: expect.stringContaining("Give its key again") } },
+    body: { error: { message: expect.stringContaining("Give the provider's API key again") } },
   });
   const priced = { url: one.url, price: { input: 1, output: 1, date: "2026-11-01" } };
   expect((await call("POST", "/v1/models", { name, settings: priced })).body).toMatchObject({ key: "stored" });

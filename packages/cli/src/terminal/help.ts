@@ -54,7 +54,7 @@ function sections(columns: number, parts: readonly Section[]): string {
       if (typeof part === "string") return wrapped(part, columns).join("\n");
       const [title, rows] = part;
       const lines = explained(rows, columns);
-      // If a command has only one form, the form is shown on the line of the title.
+      // If a command can be called in only one way, this way is shown on the same line as the title.
       return title === "Usage:" && lines.length === 1
         ? `${title} ${lines[0]?.trim()}`
         : `${title}\n${lines.join("\n")}`;

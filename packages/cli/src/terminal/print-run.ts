@@ -92,7 +92,7 @@ export function createRunPrinter(screen: Screen): RunPrinter {
       case "step.generating": {
         const { message_id, offset, delta } = item.data;
         if (message !== message_id) {
-          // The model begins the answer again.
+          // Another message id means that the model begins its answer again.
           if (shown > 0) line(paint.dim("The answer broke off and begins again."));
           message = message_id;
           shown = 0;

@@ -72,7 +72,7 @@ function usualStore({ dataDir }: Config): string {
 
 type Use<Result> = (opened: { readonly sessions: OpenedSessions }) => Promise<Result>;
 
-/** Runs `use` with the sessions of a store or server. A named store must exist. */
+/** Runs `use` with the sessions of a store or server. A store that the user named must exist. */
 export async function withSessions<Result>(call: PlaceCall, use: Use<Result>): Promise<Result> {
   const { values, config } = call;
   if (values.server !== undefined) return use({ sessions: await serverSessions(call) });
@@ -96,7 +96,7 @@ export async function withNewSessions<Result>(call: PlaceCall, use: Use<Result>)
   return withNewStore(call, (store) => use({ sessions: sessionsOfStore(store) }));
 }
 
-/** Runs `use` with the store. A named store must exist. */
+/** Runs `use` with the store. A store that the user named must exist. */
 export async function withStore<Result>(call: StoreCall, use: (store: Store) => Promise<Result>): Promise<Result> {
   const { values, config } = call;
   return withOpened(call, openExisting(values.store ?? config.storeUrl, usualStore(config)), use);

@@ -19,7 +19,10 @@ export function widthOf(text: string): number {
   return widest;
 }
 
-/** Cuts a visible line that is wider than `columns`. A line that is cut ends with an ellipsis. */
+/**
+ * Cuts a line that is wider than `columns`. A line that is cut ends with an ellipsis. The line must already be escaped
+ * with `visible`.
+ */
 export function cut(line: string, columns: number, isPart = false): string {
   if (!isPart && widthOf(line) <= columns) return line;
   let kept = "";
@@ -32,7 +35,7 @@ export function cut(line: string, columns: number, isPart = false): string {
   return `${kept}…`;
 }
 
-/** Turns any text into one visible line of at most `columns` columns. Line breaks and tabs become spaces. */
+/** Escapes a text, and turns it into one line of at most `columns` columns. Line breaks and tabs become spaces. */
 export function shorten(text: string, columns: number): string {
   const read = text.slice(0, columns * 4 + 100);
   return cut(visible(read.replaceAll(/\s+/g, " ")).trim(), columns, read.length < text.length);

@@ -231,7 +231,7 @@ function failCall(run: RunState, error: Failure): void {
   else run.failure = error;
 }
 
-/** Resets the attempts, for the next model call. */
+/** Resets the number of attempts, for the next model call. */
 function noAttempts(run: RunState): void {
   run.attempts = 0;
   if (run.fallback) run.fallback.attemptsBefore = 0;

@@ -164,7 +164,7 @@ export function createFollowers({ read }: FollowersDeps): Followers {
     if (found) return found;
     const stretch = read(sessionId, after, STRETCH);
     reading.set(key, stretch);
-    // A read is shared only within this microtask: an earlier read may lack the event that woke a later follower.
+    // A read is shared only until the next microtask: an earlier read may lack the event that woke a later follower.
     queueMicrotask(() => reading.delete(key));
     return stretch;
   }

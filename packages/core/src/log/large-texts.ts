@@ -144,7 +144,7 @@ function withoutMark(event: NewEvent): NewEvent {
   return { ...event, data } as NewEvent;
 }
 
-/** Whether texts of a stored event were moved. */
+/** Whether texts of a stored event were moved to files. */
 function isMoved({ data }: Event): boolean {
   return MOVED in data;
 }

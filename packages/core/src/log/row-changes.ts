@@ -7,7 +7,7 @@ export type SessionColumns = Omit<Session, "usage" | "cost_picos" | keyof Counte
 /** A row of a message in a store. `number` is null until the message enters the transcript. */
 export interface MessageInsert extends RowPart {
   readonly runId: string | null;
-  /** The event that contains the content. */
+  /** The sequence of the event that contains the content. */
   readonly sequence: number;
   readonly number: number | null;
   readonly createdAt: string;

@@ -51,7 +51,7 @@ export interface RunState {
   readonly startedAt: string;
   readonly prompt: QueuedPrompt;
   step: number;
-  /** The open model call, if any. */
+  /** The open model call: the fact of its start is in the log, but not the fact of its end. Null if there is none. */
   call: FactData<"step.started"> | null;
   /** Whether the model has answered in the current step. The next model call then starts a new step. */
   stepDone: boolean;
@@ -114,7 +114,7 @@ export interface RunState {
    * The fence (the number of the lease) of the worker that resumed the run last; 0 if no worker has resumed the run.
    */
   fence: number;
-  /** How many times in a row a worker took over the run without progress. */
+  /** How many workers in a row took over the run and made no progress. */
   resumesWithoutProgress: number;
   validationFailures: number;
   /** Why the last checked answer failed its check. */
@@ -134,7 +134,7 @@ export interface RunState {
  */
 export interface SessionState {
   sessionId: string;
-  /** The last event that was folded. */
+  /** The sequence of the last event that was folded. */
   sequence: number;
   tenant: string;
   agentId: string;

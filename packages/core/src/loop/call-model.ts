@@ -43,7 +43,9 @@ export interface CallDeps {
   readonly arriving: (answer: ArrivingAnswer) => void;
 }
 
-/** Makes the open model call. Returns its facts: a reply, the time of a retry, or a failure. */
+/**
+ * Makes the model call whose start is already in the log. Returns the facts of the call: a reply, a retry or a failure.
+ */
 export async function callModel(
   state: SessionState,
   current: RunState,

@@ -76,7 +76,9 @@ export type Effect = { readonly key: string } & (
 );
 
 export interface Decision {
-  /** Facts to append before the effects. The append is rejected if the log has new events. */
+  /**
+   * Facts to append before the effects. The append is rejected if the log has events that the decision did not know.
+   */
   readonly facts: readonly Fact[];
   /** The effects that should be in progress after the append. All others are aborted. */
   readonly effects: readonly Effect[];

@@ -110,7 +110,7 @@ async function answerOf<Change>(ask: () => Said<Change> | Promise<Said<Change>>)
   }
 }
 
-/** Calls the hook before a step. */
+/** Calls the hook `beforeModelCall`. Returns the fact about it. */
 export async function hookModelCall(
   call: ModelCall,
   hook: NonNullable<Hooks["beforeModelCall"]>,
@@ -123,7 +123,7 @@ export async function hookModelCall(
   return (await callHook({ event: "before_model_call", hook, about: call, told }, where)).facts;
 }
 
-/** Calls the hook before a tool call. */
+/** Calls the hook `beforeToolCall`. Returns the fact about it. */
 export async function hookToolCall(
   { toolUseId, name, input }: CallState,
   hook: NonNullable<Hooks["beforeToolCall"]>,

@@ -5,9 +5,9 @@ type Turn = Omit<Message, "id">;
 const MISSING = "No result returned for this tool call.";
 
 /**
- * Repairs a conversation that the API would reject. A call may have no result in the next message, a result may have no
- * call, and a call of a server tool may be unfinished at the next prompt. Only imported, forked and compacted
- * transcripts may need repairs.
+ * Repairs a conversation that the API would reject, because a call has no result in the next message, a result has no
+ * call, or a call of a server tool is unfinished at the next prompt. Only imported, forked and compacted transcripts
+ * may need repairs.
  */
 export function repairPairs(all: readonly Turn[]): {
   readonly messages: readonly Turn[];

@@ -25,7 +25,7 @@ export interface AnswerStream {
   opaque(data: unknown): void;
   /** Ends the open block. Later text or thinking gets a new block. */
   closeBlock(): void;
-  /** Whether a call has begun. */
+  /** Whether a tool call has begun. */
   readonly hasCalls: () => boolean;
   /** Ends the answer. Counts that the provider did not send are estimated, and the answer is marked as estimated. */
   end(stopReason: string, usage: Usage | undefined): ModelReply;

@@ -59,7 +59,7 @@ export function createAnswerTeller(tool: string | undefined): {
   return { tell: tool === undefined ? (event) => [event] : tell, isAnswer: (index) => answers.has(index) };
 }
 
-/** Ends the turn of a model that has called only the answer tool. */
+/** Replaces the stop reason `tool_use` by `end_turn`, because the model has called only the answer tool. */
 function ended(event: ModelStreamEvent): ModelStreamEvent {
   const delta = event["delta"] as JsonObject;
   return delta["stop_reason"] === "tool_use" ? { ...event, delta: { ...delta, stop_reason: "end_turn" } } : event;

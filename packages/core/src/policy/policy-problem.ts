@@ -13,7 +13,7 @@ export interface KnownNames {
   readonly bypassPermissions: boolean;
 }
 
-/** Returns the problem of a policy, as a sentence with its place. Undefined if the policy has no problem. */
+/** Returns the problem of a policy, as a sentence that names the setting. Undefined if the policy has no problem. */
 export function policyProblem(policy: Policy, known: KnownNames): string | undefined {
   const { keys, tenants, agents, ...general } = policy;
   const own = ruleProblem(general, known);
@@ -92,7 +92,7 @@ function contradiction(rules: KeyPolicy, known: KnownNames): string | undefined 
   if (sandbox === "off" && hosts?.length)
     return 'hosts: Hosts are opened through the sandbox, and sandbox is "off". Choose one of the two.';
   if (permissionModes?.includes("bypassPermissions") && !known.bypassPermissions)
-    return "permissionModes: bypassPermissions is closed. Open it with claude.bypassPermissions, or leave it out.";
+    return "permissionModes: This server does not allow bypassPermissions. Allow it with claude.bypassPermissions, or leave it out of the list.";
   const isClosed = runtimes && !runtimes.includes("claude-code");
   if (isClosed && permissionModes)
     return "permissionModes: Only Claude Code has permission modes, and claude-code is not in runtimes.";

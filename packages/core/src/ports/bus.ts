@@ -26,7 +26,7 @@ export type Shown =
   | { readonly kind: "session"; readonly session: ShownSession }
   /** Whether somebody follows the session on this machine. */
   | { readonly kind: "connected" | "disconnected"; readonly sessionId: string }
-  /** Whether this machine drives the session. */
+  /** Whether this machine drives (runs) the session. */
   | { readonly kind: "locked" | "unlocked"; readonly sessionId: string }
   /** The session was deleted: its entries on the bus are removed. */
   | { readonly kind: "deleted"; readonly sessionId: string };

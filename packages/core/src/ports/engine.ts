@@ -10,14 +10,15 @@ export interface Engine {
   /** Begins to claim sessions that are due. */
   start(): void;
   /**
-   * Reserves a place of this process for a session before its next prompt. The append of the prompt then also takes the
-   * lease. Returns undefined if no place is free, if the tenant already has its share of the places, or if this process
-   * already drives the session. Reasons: docs/decisions/083-a-session-begins-with-its-first-step.md.
+   * Reserves a place of this process, which runs only a limited number of sessions at a time, for a session before its
+   * next prompt. The append of the prompt then also takes the lease. Returns undefined if no place is free, if the
+   * tenant already has its share of the places, or if this process already drives the session. Reasons:
+   * docs/decisions/083-a-session-begins-with-its-first-step.md.
    */
   reserve(sessionId: string, tenant: string): Reserved | undefined;
   /** Says that a session may be due. Only `due_at` in the store decides. */
   wake(sessionId: string): void;
-  /** Says that sessions with unknown ids may be due, for example the sessions of a dead worker. */
+  /** Says that sessions may be due whose ids the caller does not know, for example the sessions of a dead worker. */
   look(): void;
   /** Returns how the places of this process are used, and how many sessions wait. */
   queue(): QueueFigures;

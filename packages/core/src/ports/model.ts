@@ -78,10 +78,10 @@ interface OutputFormat {
 
 /** The request for a call. */
 export interface PreparedCall {
-  /** The API for the body. With `none`, nothing is sent, because the model cannot be called. */
+  /** The API for which `body` is made. With `none`, nothing is sent, because the model cannot be called. */
   readonly api: "messages" | "responses" | "chat_completions" | "ai_sdk" | "none";
   readonly body: JsonObject;
-  /** The parts of the conversation that are not sent to this model, because only another model can read them. */
+  /** The parts of the conversation that are not sent, because this model cannot read them. */
   readonly leftOut: readonly LeftOut[];
 }
 
@@ -143,7 +143,8 @@ export const EVERY_ABILITY: ModelAbilities = {
  * 5. Counts are exact: cached tokens are not counted as input again, and reasoning is part of the output. If the
  *    provider sent no counts, they are estimated, and the reply is marked with `estimated`.
  * 6. Ids of tool calls fit every provider (letters, digits, `_`, `-`, at most 64) and are not in `usedIds`. `carry` has
- *    the data that must go back to the provider unchanged. `carry` of another model is listed in `leftOut` and not sent.
+ * the data that must go back to the provider unchanged. `carry` of another model is not sent, and a block that is
+ * useless without it is listed in `leftOut`.
  * 7. The signal ends the request at once. A stream that stays silent ends too.
  * 8. Errors contain no API key and no header. Reasons: docs/decisions/201-model-port.md.
  */

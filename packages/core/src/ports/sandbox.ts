@@ -2,12 +2,15 @@ import type { Readable, Writable } from "node:stream";
 
 /**
  * Runs programs that a model can control: Claude Code and its children, shell commands, MCP servers. A program sees
- * only a read-only system and its `places`. `walls` tells what the sandbox prevents. When the server ends, the program
- * and all its child processes end too.
+ * only the operating system, which it cannot change, and its `places`. `walls` tells what the sandbox prevents. When
+ * the server ends, the program and all its child processes end too.
  */
 export interface Sandbox {
   readonly walls: SandboxWalls;
-  /** Starts a program. If it cannot be started (a folder or the program is missing), `ended` has the reason. */
+  /**
+   * Starts a program. A sandbox with the wall `files` throws if one of the `places` does not exist. A program that does
+   * not exist ends with the code 127.
+   */
   start(program: SandboxedProgram): SandboxedProcess;
 }
 
@@ -76,7 +79,7 @@ export interface SandboxLimits {
 export interface Workplace {
   /** The folder for tools without a configured folder. */
   readonly folder: string;
-  /** Undefined if the mode is `off`, or if it is `preferred` and this machine has no sandbox. */
+  /** Undefined if the sandbox mode is `off`, or if it is `preferred` and this machine has no sandbox. */
   readonly sandbox: Sandbox | undefined;
   /** Why this session may not run programs that a model controls, as a sentence for the model. */
   readonly refusal?: string | undefined;

@@ -221,7 +221,7 @@ export interface SessionSummary {
     readonly text: string;
     readonly created_at: string;
   } | null;
-  /** The kinds of the session's open awaits, without duplicates. Empty for an idle session. */
+  /** The kind of each open await of the session, so a kind may occur several times. Empty for an idle session. */
   readonly openAwaits: readonly Await["kind"][];
 }
 
@@ -229,7 +229,7 @@ export interface SessionSummary {
 export interface TextPlace {
   readonly sessionId: string;
   readonly role: MessageRow["role"];
-  /** The event that contains the message. */
+  /** The sequence of the event that contains the message. */
   readonly sequence: number;
   readonly created_at: string;
   /** The stored JSON around the text. */

@@ -14,7 +14,8 @@ export interface NextCall {
 }
 
 /**
- * Returns the end of a run that has reached its limit or the limit of its session. Undefined if the run may continue.
+ * Returns the end of a run that may not spend more, because of its own budget or the budget of its session. Undefined
+ * if the run may continue.
  */
 export function outOfMoney(state: SessionState, run: RunState, next: NextCall): RunEnd | undefined {
   const message = spentOut(state, run, next);

@@ -39,7 +39,7 @@ interface AnswersDeps {
   readonly tenant: string;
   readonly now: () => number;
   readonly ids: Ids;
-  /** The Idempotency-Key of the answer. */
+  /** The Idempotency-Key of the request that contains the answer. */
   readonly key?: AppendOptions["key"];
 }
 

@@ -38,7 +38,7 @@ export function answerProblem(content: Content): string | undefined {
   for (const block of content) {
     const { type } = block;
     if (!isResultBlock(block))
-      return `An answer has no blocks of the type ${type}. It has ${RESULT_BLOCKS.join(", ")}.`;
+      return `An answer may not contain blocks of the type ${type}. It may contain ${RESULT_BLOCKS.join(", ")}.`;
     if (isBlank(block)) return "A text needs at least one character other than spaces.";
     const image = imageProblem(block);
     if (image !== undefined) return image;

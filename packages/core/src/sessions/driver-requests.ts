@@ -110,6 +110,6 @@ function waitingRun({ sessionId, run, queue }: SessionState, runId: string | und
   if (target === undefined)
     throw new KnownError("not_running", `Session ${sessionId} has no run that could be cancelled.`);
   if (!known.includes(target))
-    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is not under way.`);
+    throw new KnownError("not_running", `Run ${target} of session ${sessionId} is neither running nor queued.`);
   return target;
 }

@@ -37,7 +37,7 @@ export function entriesOf(events: readonly Event[]): readonly Entry[] {
   );
 }
 
-/** The most entries in a fact, so that the body of a fact does not grow with the session. */
+/** The most entries in a fact, so that facts do not grow with the session. */
 const ENTRIES_OF_A_FACT = 200;
 
 /** Makes the facts that contain these entries. */

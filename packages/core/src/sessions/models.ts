@@ -87,7 +87,7 @@ export function createModels({
     if (key !== undefined) return { ...changed, key_secret: await secrets.put(tenant, `model-${id}`, key) };
     if (before?.key_secret === undefined || changed.settings?.key_env !== undefined) return changed;
     if (changed.settings?.url !== before.settings?.url || changed.settings?.adapter !== before.settings?.adapter)
-      throw new KnownError("invalid", "key: The address of the model changes. Give its key again.");
+      throw new KnownError("invalid", "key: The address of the model changes. Give the provider's API key again.");
     return { ...changed, key_secret: before.key_secret };
   }
 

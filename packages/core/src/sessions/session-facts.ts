@@ -8,7 +8,7 @@ import type { FactOf } from "../run/facts/index.ts";
 
 type Created = FactData<"session.created">;
 
-/** A session begins. Fields that are not given are empty. */
+/** Makes the fact that a session begins. Fields that are not given are empty. */
 export function sessionCreated(
   session: Pick<Created, "tenant" | "agent_id" | "agent_version" | "agent" | "working_directory"> & Partial<Created>,
 ): FactOf<"session.created"> {
@@ -33,7 +33,7 @@ export function sessionCreated(
 
 type Prompt = FactData<"prompt.accepted">;
 
-/** A prompt was accepted. From this fact on, the prompt is durable. */
+/** Makes the fact that a prompt was accepted. When this fact is in the log, the prompt is durable. */
 export function promptAccepted(
   prompt: Pick<Prompt, "message_id" | "run_id" | "mode" | "content"> & Partial<Prompt>,
 ): FactOf<"prompt.accepted"> {

@@ -87,8 +87,8 @@ export interface Sessions extends DriverRequests {
   /** Creates a session that begins with a copy of the transcript. The parent is not changed. */
   fork(sessionId: string, options?: ForkOptions, key?: Key): Promise<Session>;
   /**
-   * Forks a session and accepts the first prompt of the fork, in one transaction. So a crash cannot leave an empty
-   * fork.
+   * Forks a session and accepts the first prompt of the fork, in one transaction. So a crash cannot leave a fork
+   * without its prompt.
    */
   beginFork(
     sessionId: string,

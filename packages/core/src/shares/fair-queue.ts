@@ -59,7 +59,10 @@ interface Line {
 }
 
 export function createFairQueue({ places, isShared = () => false, hasRoom }: FairQueueOptions): FairQueue {
-  /** The tenants that have a place or wait for a place. */
+  /**
+   * The lines of the tenants that have a place or wait for a place. A line has the number of the tenant's places and
+   * its waiting requests.
+   */
   const lines = new Map<string, Line>();
   let taken = 0;
   let waiting = 0;

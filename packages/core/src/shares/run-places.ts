@@ -10,8 +10,8 @@ import type { Cap } from "./caps.ts";
  */
 export interface RunPlaces {
   /**
-   * Takes a place under every cap. If a cap has no free place, takes no place and joins the queue. A session that
-   * already has its places keeps them.
+   * Takes a place under every cap. If a cap has no free place, takes no place and joins the queue of this cap. A
+   * session that already has its places keeps them.
    */
   enter(sessionId: string, caps: readonly Cap[]): Promise<Standing | undefined>;
   /** Frees the places of a session. Returns the sessions whose turn has come. */

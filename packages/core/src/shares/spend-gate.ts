@@ -6,7 +6,10 @@ import type { Cap, RunOwner } from "./caps.ts";
 import { ownerOf } from "./run-owner.ts";
 import type { SpendLedger } from "./spend-ledger.ts";
 
-/** The result of a reservation. `maxTokens` is the longest answer that the reservation pays for. */
+/**
+ * The result of a reservation of money for a model call. `maxTokens` is the longest answer that the reservation pays
+ * for.
+ */
 export type Spending =
   | { readonly kind: "granted"; readonly maxTokens: number }
   | { readonly kind: "ask" }

@@ -147,7 +147,10 @@ describe("an invalid policy", () => {
       { runtimes: ["loop"], keys: { ci: { folders: ["docs"] } } },
       "policy.keys.ci.folders: Only Claude Code has folders",
     ],
-    [{ permissionModes: ["bypassPermissions"] }, "policy.permissionModes: bypassPermissions is closed."],
+    [
+      { permissionModes: ["bypassPermissions"] },
+      "policy.permissionModes: This server does not allow bypassPermissions.",
+    ],
   ])("%j", (policy, sentence) => {
     const problem = policyProblem(Policy.parse(policy), known);
     if (sentence === undefined) expect(problem).toBeUndefined();

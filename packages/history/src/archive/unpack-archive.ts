@@ -39,7 +39,8 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
   const views = archived
     .filter(({ root }) => live.wanted.includes(root))
     .flatMap(({ root, folder }) => {
-      // A session of another agent counts as present, even if its lines have not been translated yet.
+      // A session of another agent counts as present, even if its lines have not been translated into Claude Code's
+      // format yet.
       const present = new Set(
         config.mirrors
           ?.get(root)

@@ -37,8 +37,8 @@ export async function getSummary(idOrIndex: number | string, config: LibraryConf
 }
 
 /**
- * Returns the agents that have a session whose id is or begins with `id`. If several agents have this session, other
- * functions use the session that was active last. Empty if several ids begin with `id`.
+ * Returns the coding agents that have a session whose id is or begins with `id`. If several agents have this session,
+ * other functions use the session that was active last. Empty if several ids begin with `id`.
  */
 export function agentsWithSession(id: string, config: LibraryConfig = {}): readonly SourceName[] {
   const wanted = id.trim().toLowerCase();
@@ -62,7 +62,7 @@ export async function findSession(
 ): Promise<FoundSession> {
   const order = await orderSessions(config, store, discoverUnread(config));
   const found = chooseSession(idOrIndex, order) ?? (await refuseAmbiguous(idOrIndex, order, config, store));
-  // The lines of the session and of its subagents are prepared together.
+  // The lines of the session and of its subagents are translated together.
   const agents = agentsBySession(order.discovered.files, [found]).get(found) ?? [];
   const [file = found, ...agentFiles] = await withLines([found, ...agents], config);
   const made = new Map(agentFiles.map((each) => [each.path, each]));

@@ -97,7 +97,10 @@ function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }
 
-/** Translates the sessions that have not been translated yet. Returns all files in the same order. */
+/**
+ * Translates the lines of other agents' sessions into Claude Code's format, where this was not done yet. Returns all
+ * files in the same order.
+ */
 export async function withLines(files: readonly DataFile[], config: LibraryConfig): Promise<DataFile[]> {
   const missing = files.filter(({ origin }) => origin?.hasLines === false);
   if (missing.length === 0) return [...files];

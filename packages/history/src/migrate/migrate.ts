@@ -257,7 +257,9 @@ function slugsIn(path: string): readonly string[] {
   return [...slugs];
 }
 
-/** Plans to migrate the memory, even if no session is left: an interrupted move may have moved all sessions. */
+/**
+ * Plans to migrate the project's memory, even if no session is left: an interrupted move may have moved all sessions.
+ */
 function memoryPlans(
   plans: readonly PlannedSession[],
   { source, destination }: Task,
@@ -293,7 +295,7 @@ function rehearse(
   return { files, rewrittenPaths };
 }
 
-/** Throws if the destination is the source or is inside it, because every run would make the paths longer. */
+/** Throws if the destination is the source or is inside it, because every migration would make the paths longer. */
 function refusePlaces(source: string, destination: string): void {
   const to = withoutTrailingSeparator(destination);
   if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");

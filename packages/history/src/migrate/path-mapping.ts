@@ -36,7 +36,10 @@ export interface MappedPath {
   readonly prefix: { readonly old: string; readonly new: string } | undefined;
 }
 
-/** Maps a path with the first mapping that fits. Returns undefined if no mapping fits. Longer folders must come first. */
+/**
+ * Maps a path with the first mapping that fits. Returns undefined if no mapping fits. Mappings of longer folders must
+ * come first.
+ */
 export function mapPath(path: string, mappings: readonly PathMapping[]): MappedPath | undefined {
   for (const { from, to } of mappings) {
     const length = lengthInside(path, from);

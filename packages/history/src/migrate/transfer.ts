@@ -221,7 +221,7 @@ export function isInPlace({ to, hash, link }: Pick<MovedFile, "to" | "hash" | "l
   return link === null ? stat.isFile() && hashOf(to) === hash : stat.isSymbolicLink() && readlinkSync(to) === link;
 }
 
-/** Removes the published files of a session that could not be published completely. */
+/** Removes the files of a session that are already at the destination, because the session cannot be migrated. */
 function takeBack(files: readonly MovedFile[]): void {
   for (const file of files) {
     if (file.wasPresent || file.from === file.to || exists(file.staged) || !isInPlace(file)) continue;

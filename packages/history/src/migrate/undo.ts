@@ -181,7 +181,10 @@ function refuseLive(sessionId: string, files: readonly MovedFile[]): void {
     throw new MigrateRefusedError("live", `The session is open in Claude Code (process ${pid}). Close it first.`);
 }
 
-/** Returns the data directory of a folder. Project folders are in `projects`, all other folders directly in it. */
+/**
+ * Returns the data directory of a folder. Project folders are in its folder `projects`, and all other folders are
+ * directly in the data directory.
+ */
 function rootOf(top: string): string {
   const parent = dirname(top);
   return /[\\/]projects$/.test(parent) ? dirname(parent) : parent;

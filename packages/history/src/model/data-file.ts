@@ -18,7 +18,10 @@ export interface DataFile {
   readonly origin?: Origin;
 }
 
-/** Data about a session of an agent other than Claude Code, known before the lines of the session are translated. */
+/**
+ * Data about a session of an agent other than Claude Code, known before the lines of the session are translated into
+ * Claude Code's format.
+ */
 interface Origin {
   /** A fingerprint that changes whenever the session changes. */
   readonly stamp: string;

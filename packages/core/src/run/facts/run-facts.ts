@@ -47,7 +47,7 @@ interface Ending {
   readonly now: number;
   /** The amount that the run's interrupted model calls may have cost beyond their known cost. */
   readonly reservedMicros?: number;
-  /** The result that the runtime reported. Given if the result has more than the totals. */
+  /** The result that the runtime reported, if it has more data than the totals. */
   readonly result?: JsonObject | undefined;
 }
 

@@ -28,7 +28,10 @@ export function hookCalled(data: FactData<"hook.called">): FactOf<"hook.called">
   return { event_type: "hook.called", data };
 }
 
-/** Makes a notice that no worker has what the session needs. `missing` is a sentence for people. */
+/**
+ * Makes a notice that a worker could not run the session. `missing` is a sentence for people about what the worker
+ * lacks.
+ */
 export function sessionUnserved(said: {
   runId: string;
   messageId: string;
