@@ -207,8 +207,8 @@ export const SIMULATED_BY_SERVER =
   "The model of this server is a simulation. Its answers are made up and cost nothing.";
 
 /**
- * Tells the user that this process simulates the model, because no API key is set or because a simulation was asked
- * for. Says nothing if a server is used: only the server's answer shows whether the server simulates.
+ * If this process simulates the model (no API key is set, or a simulation was asked for), tells the user so. Says
+ * nothing if a server is used, because only its answer shows whether the server simulates.
  */
 export function sayIfSimulated(
   screen: Screen,

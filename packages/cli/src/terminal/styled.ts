@@ -85,7 +85,10 @@ export function createTextPaint(hasColour: boolean): TextPaint {
   return Object.fromEntries(names.map((name) => [name, (text: string) => paint[name](text).text])) as TextPaint;
 }
 
-/** Escapes a text, and breaks it at spaces into lines of at most `columns` columns. A word that is longer is split. */
+/**
+ * Escapes a text, and breaks it at spaces into lines of at most `columns` columns. A word of more than `columns`
+ * characters is split.
+ */
 export function wrap(value: string, columns: number): readonly string[] {
   return visible(value)
     .replaceAll("\t", "    ")

@@ -32,7 +32,7 @@ export function decide(state: SessionState, now: number, view: View): Decision {
 }
 
 function decideRun(state: SessionState, current: RunState, now: number, view: View): Decision {
-  // A resumed run belongs to the worker that resumed it last, even if this worker started the run.
+  // A resumed run belongs to the worker that resumed it last, and no longer to the worker that started it.
   const isOwn = current.fence === 0 ? view.startedHere === current.runId : current.fence === view.fence;
   if (isOwn) return decideOwn(state, current, now, view);
   // A run that only waits is not resumed. If it were, every prompt during the wait would count as a dead worker.

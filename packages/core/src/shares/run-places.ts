@@ -152,7 +152,7 @@ export async function queuedRun(records: Records, sessionId: string): Promise<St
   return undefined;
 }
 
-/** Returns the running and waiting runs of every cap, by the scope of the cap. */
+/** Returns the running and waiting runs of the caps, by the scope of the cap. At most 200 caps. */
 export async function runLines(records: Records): Promise<Readonly<Record<string, RunLine>>> {
   const { items } = await records.list({ ...PLACE, limit: 200 });
   return Object.fromEntries(items.map(({ id, value }) => [id, RunLine.parse(value)]));
