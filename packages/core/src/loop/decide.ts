@@ -27,7 +27,8 @@ export function decide(state: SessionState, now: number, view: View): Decision {
   if (!state.run) return isAnother(state, view) ? sleepUntil(now) : nextRun(state);
   const { runId } = state.run;
   const decision = decideRun(state, state.run, now, view);
-  // Every key contains the run, so that an effect is never mistaken for an effect of the next run.
+  // The key of every effect contains the id of the run, so that an effect is never mistaken for an effect of the next
+  // run.
   return { ...decision, effects: decision.effects.map((effect) => ({ ...effect, key: `${runId}/${effect.key}` })) };
 }
 

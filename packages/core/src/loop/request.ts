@@ -83,8 +83,8 @@ export function firstModelOf(state: SessionState): string {
 }
 
 /**
- * Returns the most tokens that an answer may have. The API counts thinking as part of the answer. So the thinking
- * budget is added to a limit that is not larger than the budget.
+ * Returns the most tokens that an answer may have. The model's API counts thinking as part of the answer. So the
+ * thinking budget is added to a limit that is not larger than the budget.
  */
 export function outputLimit({ max_tokens, thinking_tokens }: AgentConfig): number {
   return thinking_tokens > 0 && max_tokens <= thinking_tokens ? max_tokens + thinking_tokens : max_tokens;
@@ -111,8 +111,8 @@ function titleCall(state: SessionState): ModelCall {
 }
 
 /**
- * The first `until` messages of a conversation in the form for the API. `memories` is how many prompts had memories at
- * that time: an earlier prompt can still get memories, and then this form is made again.
+ * The first `until` messages of a conversation in the form for the model's API. `memories` is how many prompts had
+ * memories at that time: an earlier prompt can still get memories, and then this form is made again.
  */
 interface Sent {
   readonly turns: Turn[];
@@ -121,13 +121,13 @@ interface Sent {
 }
 
 /**
- * The form of each conversation for the API. A conversation only grows, so this form is extended and not made again for
- * each step.
+ * The form of each conversation for the model's API. A conversation only grows, so this form is extended and not made
+ * again for each step.
  */
 const sentBefore = new WeakMap<readonly Turn[], Sent>();
 
 /**
- * Returns the messages in the form for the API: with memories, with a result for every call, and without empty
+ * Returns the messages in the form for the model's API: with memories, with a result for every call, and without empty
  * messages.
  */
 function conversation(state: SessionState): readonly Turn[] {

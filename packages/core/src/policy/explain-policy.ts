@@ -3,7 +3,7 @@ import type { ChosenSandboxMode } from "./sandbox-mode.ts";
 
 type CapRules = Pick<KeyPolicy, "concurrentRuns" | "spendPerDayUsd" | "spendAskAtPercent">;
 
-/** A key and the settings of its server that decide what the key can do. */
+/** An API key, and the settings of its server that decide what the key can do. */
 export interface ExplainedKey {
   readonly name: string;
   readonly tenant: string;
@@ -75,8 +75,9 @@ function inDollars(amount: number): string {
 }
 
 /**
- * Returns whether a key may run Claude Code. An admin key may, and a key that the operator named. Every other key may
- * only if the sandbox is `required` and works. If a required sandbox does not work, no key may.
+ * Returns whether an API key may run Claude Code. A key with the scope admin may, and so may a key that the operator
+ * named. Every other key may only if the sandbox is `required` and works. If a required sandbox does not work, no key
+ * may.
  */
 export function mayRunClaude({ scopes, isOpened, sandbox, sandboxProblem }: ClaudeRights): boolean {
   if (sandbox.mode === "required" && sandboxProblem !== undefined) return false;

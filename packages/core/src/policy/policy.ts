@@ -2,7 +2,7 @@ import { AgentConfig, PermissionMode } from "@skein/protocol";
 import { z } from "zod";
 
 /**
- * What the operator allows the keys of a server. The operator decides; a request may only ask for less.
+ * What the operator allows the API keys of a server. The operator decides; a request may only ask for less.
  *
  * A rule that is not set limits nothing: a key without rules may use everything that this server has. A rule of a key
  * replaces the general rule of the same name.
@@ -49,7 +49,10 @@ export const KeyPolicy = z.strictObject({
 export type KeyPolicy = z.infer<typeof KeyPolicy>;
 
 export const Policy = KeyPolicy.extend({
-  /** Rules of single keys, by key name. If two tenants have keys of the same name, `TENANT/NAME` names a single key. */
+  /**
+   * Rules of single API keys, by the name of the key. If two tenants have keys of the same name, `TENANT/NAME` names a
+   * single key.
+   */
   keys: z.record(z.string().min(1), KeyPolicy).default({}),
   /** Caps for all keys of a tenant together, by tenant. `*` applies to every tenant without an entry. */
   tenants: z.record(z.string().min(1), z.strictObject(spending)).default({}),

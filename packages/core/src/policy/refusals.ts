@@ -12,7 +12,9 @@ export interface AskedUse {
   readonly loadsSettings?: boolean;
 }
 
-/** Returns why a key may not use what was asked for, as a sentence for the caller. Undefined if the key may use it. */
+/**
+ * Returns why an API key may not use what was asked for, as a sentence for the caller. Undefined if the key may use it.
+ */
 export function useRefusal(policy: KeyPolicy, asked: AskedUse): string | undefined {
   const { runtimes, tools, models, permissionModes, hosts } = policy;
   const { runtime, permissionMode } = asked;
@@ -45,7 +47,8 @@ export function askedByOptions(options: Partial<ClaudeOptions>): AskedUse {
 }
 
 /**
- * Returns what the session may do but the key may not. A key cannot continue a session that it could not have created.
+ * Returns what the session may do but the API key may not. A key cannot continue a session that it could not have
+ * created.
  */
 export function moreThan(session: KeyPolicy, key: KeyPolicy): string | undefined {
   const lists = [

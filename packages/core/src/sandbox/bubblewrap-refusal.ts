@@ -1,4 +1,4 @@
-/** Errors of bubblewrap if the system or the container does not let it work, with advice for an operator. */
+/** Errors of bubblewrap if the operating system or the container does not let it work, with advice for an operator. */
 const REFUSALS: readonly (readonly [says: RegExp, advice: string])[] = [
   [
     /No permissions to create( a)? new namespace|creating new namespace/i,

@@ -76,12 +76,16 @@ export async function resealRecords(records: Records, vault: Vault): Promise<num
   return count;
 }
 
-/** A record of this kind exists for every key that has sealed secrets of the store. Its id is the id of the key. */
+/**
+ * A record of this kind exists for every encryption key that has sealed secrets of the store. Its id is the id of the
+ * key.
+ */
 const MARK = { tenant: "$secrets", kind: "sealed_with" } as const;
 
 /**
- * Called before a server starts. Rejects a store if its secrets need a key that the server does not have. The operator
- * can declare such a key lost (`lost`). Finally records the key that seals from now on, unless `notes` is false.
+ * Called before a server starts. Rejects a store if its secrets need an encryption key that the server does not have.
+ * The operator can declare such a key lost (`lost`). Finally records the key that seals from now on, unless `notes` is
+ * false.
  */
 export async function checkSealedWith(
   records: Records,

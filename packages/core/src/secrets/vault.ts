@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, hash, randomBytes } from "node:crypto
 import { KnownError } from "@skein/protocol";
 
 /**
- * Seals secrets with AES-256-GCM before they are stored. The first key seals. A sealed text contains the id of its key,
- * so that earlier keys still open earlier texts.
+ * Seals secrets with AES-256-GCM before they are stored. The vault has one or more encryption keys, and the first of
+ * them seals. A sealed text contains the id of its key, so that earlier keys still open earlier texts.
  */
 export interface Vault {
   /** The id of the key that seals: the first 8 digits of its hash. */

@@ -47,7 +47,7 @@ export interface DriverRequestsDeps {
 
 export function createDriverRequests({ store, tenant, now, ids, get, state }: DriverRequestsDeps): DriverRequests {
   async function append(sessionId: string, fact: Fact, key: Key | undefined): Promise<Event> {
-    // The id is derived from the key, so that a repeated request has the same event id.
+    // The event id is derived from the idempotency key, so that a repeated request has the same event id.
     const event = { ...fact, id: key ? requestId(key) : ids() } as NewEvent;
     const { events } = await store.append(sessionId, [event], { tenant, dueAt: now() });
     return events[0] as Event;
@@ -60,8 +60,8 @@ export function createDriverRequests({ store, tenant, now, ids, get, state }: Dr
   }
 
   /**
-   * Returns the earlier cancel with this key. The process that wrote it may have died, and the run may have ended
-   * since.
+   * Returns the earlier cancel with this idempotency key. The process that stored the cancel may have died, and the run
+   * may have ended since.
    */
   async function cancelledBefore(sessionId: string, key: Key): Promise<Asked | undefined> {
     const found = (await store.read(sessionId, { tenant })).find(({ id }) => id === requestId(key));

@@ -21,7 +21,10 @@ interface NewModel {
   readonly isDefault?: boolean;
   /** How the model is reached. Replaces earlier settings. */
   readonly settings?: ModelSettings | undefined;
-  /** The provider's API key, to be stored. Without `key`, a model keeps its key if its address stays the same. */
+  /**
+   * The provider's API key, to be stored. Without `key`, a model keeps its stored API key if its address stays the
+   * same.
+   */
   readonly key?: string | undefined;
   readonly isGuarded?: boolean;
 }

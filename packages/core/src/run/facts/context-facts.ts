@@ -8,7 +8,7 @@ interface MemoryCall {
   readonly failed: { readonly failed?: true; readonly error?: Failure };
 }
 
-/** Makes the fact `memory.retrieved`: memory was asked what may matter for the prompt. */
+/** Makes the fact `memory.retrieved`: the agent memory was asked what may matter for the prompt. */
 export function memoryRetrieved(
   place: Place,
   { transcript, contextTokens }: Pick<SessionState, "transcript" | "contextTokens">,
@@ -30,7 +30,7 @@ export function memoryRetrieved(
   };
 }
 
-/** Makes the fact `memory.updated`: memory was updated at the end of the run. */
+/** Makes the fact `memory.updated`: the agent memory was updated at the end of the run. */
 export function memoryUpdated(place: Place, call: MemoryCall & { readonly written: number }): FactOf<"memory.updated"> {
   return {
     event_type: "memory.updated",
@@ -44,12 +44,12 @@ export function memoryUpdated(place: Place, call: MemoryCall & { readonly writte
   };
 }
 
-/** Makes the fact `memory.saved`: memory saved what a compaction drops. */
+/** Makes the fact `memory.saved`: the agent memory saved what a compaction drops. */
 export function memorySaved(place: Place, call: MemoryHook): FactOf<"memory.saved"> {
   return { event_type: "memory.saved", data: hookData(place, call) };
 }
 
-/** Makes the fact `memory.restored`: memory restored something after a compaction. */
+/** Makes the fact `memory.restored`: the agent memory restored something after a compaction. */
 export function memoryRestored(place: Place, call: MemoryHook): FactOf<"memory.restored"> {
   return { event_type: "memory.restored", data: hookData(place, call) };
 }
