@@ -44,13 +44,10 @@ export function createServerWalls(
   });
 
   async function copyingSandbox(): Promise<Sandbox> {
-    const found = await find();
-    const sandbox = "sandbox" in found ? found.sandbox : await openNone();
-    if (sandbox) return sandbox;
-    throw new KnownError(
-      "invalid",
-      "The files of the session cannot be copied for its fork: there is no bash on this machine to guard the copy. Install bash.",
-    );
+    const walled = await find();
+    const opened = "sandbox" in walled ? walled : await openNone();
+    if ("sandbox" in opened) return opened.sandbox;
+    throw new KnownError("invalid", `The files of the session cannot be copied for its fork. ${opened.problem}`);
   }
 
   return {
