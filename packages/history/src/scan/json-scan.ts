@@ -2,7 +2,7 @@
  * Reads JSON as bytes, without creating objects.
  *
  * A key such as `"usage":` cannot occur inside a JSON string, because quotes in a string are escaped. So a byte search
- * finds candidates fast. The functions below find the place of a candidate in the structure.
+ * finds candidates fast. The functions below then read the keys of one object.
  */
 
 const QUOTE = 0x22;
@@ -37,8 +37,9 @@ export function readObject(bytes: Uint8Array, at: number, end: number, wanted: K
 }
 
 /**
- * Fills `found` with the values of the wanted keys of the object at `at`. Stops when every key is found. Up to this place,
- * the last value of a repeated key counts, as in `JSON.parse`. Returns false if the bytes are not an object.
+ * Fills `found` with the values of the wanted keys of the object at `at`. Stops when every key is found. If a key
+ * occurs several times before the stop, its last value counts, as in `JSON.parse`. Returns false if the bytes are not
+ * an object.
  */
 // oxlint-disable-next-line max-params
 export function findKeys(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): boolean {
@@ -79,7 +80,7 @@ function walkObject(bytes: Uint8Array, at: number, end: number, { wanted, found,
   return bytes[i] === CLOSE_BRACE ? i + 1 : -1;
 }
 
-/** Returns the position after the string that starts at `at`, or -1. */
+/** Returns the position after the string that starts at `at`, or -1 if the string has no end. */
 export function skipString(bytes: Uint8Array, at: number, end: number): number {
   let i = at + 1;
   while (i < end) {

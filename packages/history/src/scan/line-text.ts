@@ -20,7 +20,7 @@ export function text(bytes: Buffer, start: number, end: number): string {
   }
 }
 
-/** Reads ASCII text as Latin-1, because it is faster. */
+/** Reads ASCII text as Latin-1, because decoding Latin-1 is faster than decoding UTF-8. */
 export function latin1(bytes: Buffer, start: number, end: number): string {
   return bytes.toString("latin1", start, end);
 }
@@ -30,7 +30,10 @@ export function oneLine(prompt: string, longest = 500): string {
   return prompt.slice(0, longest).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Compares bytes with a text. ISO times of the same form can be compared as text. */
+/**
+ * Compares bytes with an ASCII text, such as two ISO times of the same form. Returns a negative number, 0 or a positive
+ * number.
+ */
 export function compare(bytes: Buffer, start: number, end: number, other: string): number {
   const length = Math.min(end - start, other.length);
   for (let i = 0; i < length; i += 1) {

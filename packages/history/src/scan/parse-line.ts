@@ -20,7 +20,7 @@ type DamageKind =
   | "unknown-format"
   | "unreadable";
 
-/** An object of a file, with its position. */
+/** A JSON object from a line of a file, with its position. */
 export interface ParsedLine {
   readonly line: number;
   /** Where the line starts in the file. Two records glued into one line share line and offset. */
@@ -150,7 +150,7 @@ function splitGlued(bytes: Buffer): Readonly<Record<string, unknown>>[] {
   return records;
 }
 
-/** Tells records from objects inside a cut record, such as a message or an input. */
+/** Distinguishes a record from an object inside a cut record, such as a message or a tool's input. */
 function looksLikeRecord(value: Readonly<Record<string, unknown>>): boolean {
   if (typeof value["type"] !== "string") return typeof value["display"] === "string";
   return ["uuid", "sessionId", "leafUuid", "messageId", "timestamp", "customTitle"].some((key) => key in value);

@@ -1,6 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Lets the event loop run every 15 ms between steps of long work. Throws when the signal is aborted. */
+/**
+ * Is called between the steps of long work. Lets the event loop run if 15 ms have passed since it last ran. Throws if
+ * the signal is aborted.
+ */
 export interface Pause {
   (): Promise<void> | undefined;
 }

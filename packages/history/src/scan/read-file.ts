@@ -5,7 +5,10 @@ import type { ByteSearch } from "./byte-search.ts";
 export interface ReadFileOptions {
   /** Where to start: the beginning of a line. */
   readonly from?: number;
-  /** Where to stop. Default: the end of the file. With `search`, later bytes of a growing file are not read. */
+  /**
+   * Where to stop. Default: the end of the file. With `search`, bytes that are added while the file is read are left
+   * out.
+   */
   readonly until?: number;
   readonly maxLineBytes?: number;
   /** The file is read into the memory of this search, so that the search can read the regions without a copy. */
@@ -70,7 +73,10 @@ function readRegions(fd: number, options: ReadFileOptions, onRegion: OnRegion): 
   splitter.finish(onRegion);
 }
 
-/** Reads a file that fits into memory. Returns false if it ends too early. If so, the caller reads it in pieces. */
+/**
+ * Reads all bytes at once into the memory of the search. Returns false if one read does not return all of them. The
+ * caller then reads the file in pieces.
+ */
 function readAtOnce(
   fd: number,
   { from, until, search }: { readonly from: number; readonly until: number; readonly search: ByteSearch },

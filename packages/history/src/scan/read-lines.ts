@@ -10,7 +10,7 @@ export interface ReadLinesOptions {
   readonly maxLineBytes?: number;
 }
 
-/** Calls `on.line` for every valid line, and `on.damage` for all damage. Lines after a damaged line are still read. */
+/** Calls `on.line` for every record, and `on.damage` for all damage. Lines after a damaged line are still read. */
 export function readLines(
   path: string,
   on: { readonly line: (line: ParsedLine) => void; readonly damage: (damage: Damage) => void },

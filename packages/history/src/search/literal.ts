@@ -1,11 +1,11 @@
 /**
  * The bytes of a text that every match contains. With them, lines are found before they are parsed.
  *
- * The byte search ignores bit 5 of every byte. So `A` and `a` are equal, `É` and `é`, `Б` and `б`. Other letters differ in
- * more bits between upper and lower case, and are not part of a literal. Scripts without upper and lower case are searched
- * unchanged. Characters beyond ASCII may be written as escapes such as `\u65e5`, so their literals have several forms. The
- * search has two limits. The character é is not equal to e with a separate accent. The letter K is not equal to the Kelvin
- * sign.
+ * The byte search ignores bit 5 of every byte. So `A` is equal to `a`, `É` to `é`, and `Б` to `б`. Other letters differ
+ * in more bits between upper and lower case, and are not part of a literal. Scripts without upper and lower case are
+ * searched unchanged. Characters beyond ASCII may be written as escapes such as `\u65e5`, so their literals have
+ * several forms. The search has two limits. The character é is not equal to e with a separate accent. The letter K is
+ * not equal to the Kelvin sign.
  */
 export interface Literal {
   /** The text in lower case. */
@@ -14,7 +14,7 @@ export interface Literal {
   readonly forms: readonly Buffer[];
 }
 
-/** Characters that JSON escapes, and characters that an encoder for web pages escapes as \u003c. */
+/** Characters that JSON escapes, and characters that an encoder for web pages escapes, such as `<` as \u003c. */
 // oxlint-disable-next-line no-control-regex
 const escaped = /["\\<>&'+\0-\x1f\x7f]/;
 const fewestBytes = 2;

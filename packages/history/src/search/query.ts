@@ -6,7 +6,7 @@ import { requiredLiteral } from "./required-literal.ts";
 /** A parsed search text. Every term must occur in the same line of a transcript. */
 export interface Query {
   readonly terms: readonly Term[];
-  /** Texts that every match contains. Only lines with these texts are parsed. */
+  /** Texts that every matching line contains. Only lines with the longest of these texts are parsed. */
   readonly literals: readonly Literal[];
   /** Texts in lower case that every matching line contains, for the index. */
   readonly indexed: readonly string[];

@@ -41,7 +41,10 @@ export interface FoundLine {
   readonly found: readonly FoundText[];
 }
 
-/** Calls `onFound` for matching lines in the order of the files. With `choice`, only for lines that may be on the page. */
+/**
+ * Calls `onFound` for matching lines. Without `choice`, it gets all of them in the order of the files. With `choice`,
+ * the best places come first, and lines that cannot be on the page may be left out.
+ */
 export async function searchFiles(
   files: readonly DataFile[],
   query: Query,

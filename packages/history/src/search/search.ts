@@ -22,7 +22,7 @@ import { createTopItems } from "./top-items.ts";
 
 export interface SearchMatch {
   readonly sessionId: string;
-  /** The agent of the session. */
+  /** The coding agent that wrote the session. */
   readonly source: SourceName;
   /** The id of the line. If the line belongs to an answer, the id is in the `lineUuids` of the answer. */
   readonly messageUuid: string;

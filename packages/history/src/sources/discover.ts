@@ -1,6 +1,6 @@
 /**
  * Finds the transcripts of every source. Claude Code's transcripts are read in place. Sessions of other coding agents
- * are translated into transcripts in a mirror.
+ * are translated into transcripts in a mirror, which is a cache folder.
  */
 import { realpathSync } from "node:fs";
 import type { LibraryConfig } from "../config.ts";
@@ -21,7 +21,10 @@ export function discover(config: LibraryConfig): Discovered {
   });
 }
 
-/** Remembers the files of a mirror, because a long-running process needs these thousands of files for each search. */
+/**
+ * Remembers the files of a mirror without `origin`, because a long-running process needs thousands of files for each
+ * search.
+ */
 const plainFiles = new WeakMap<readonly DataFile[], readonly DataFile[]>();
 
 function withoutOrigin(files: readonly DataFile[]): readonly DataFile[] {

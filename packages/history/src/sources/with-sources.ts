@@ -194,7 +194,7 @@ function orNone<T>(work: () => T): T | undefined {
 function mirrorFolder(config: LibraryConfig, name: SourceName, root: string): string {
   const cache = cacheFolder(config) ?? temporaryFolder();
   mkdirSync(cache, { recursive: true, mode: 0o700 });
-  // The path has no symbolic links, because the roots of a list have none.
+  // Symbolic links in the path are resolved, because `existingRoots` resolves them too.
   return join(realpathSync(cache), "agents", `${name}-${createHash("sha256").update(root).digest("hex").slice(0, 16)}`);
 }
 

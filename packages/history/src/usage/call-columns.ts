@@ -66,8 +66,8 @@ export function createCallColumns(): CallColumns {
     keyOf(a, key.id) === keyOf(b, key.id) && keyOf(a, key.id2) === keyOf(b, key.id2);
 
   /**
-   * Returns true if two rows are one request. They have one request id, or a row has no request id, or one of the rows
-   * is in a side chain.
+   * Returns true if two rows are one request: they have the same request id, or one of them has no request id, or
+   * exactly one of them is in a side chain.
    */
   const isSameRequest = (a: number, b: number): boolean => {
     const [a1, a2, b1, b2] = [

@@ -15,7 +15,7 @@ import { column, valueOf } from "./usage-table.ts";
 /** The session to which a call belongs. Calls of a subagent belong to the parent session. */
 export interface Owner {
   readonly sessionId: string;
-  /** The agent of the session. */
+  /** The coding agent that wrote the session. */
   readonly source: SourceName;
   readonly projectPath: string;
   readonly costStateUsd: number | null;

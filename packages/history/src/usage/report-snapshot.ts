@@ -1,4 +1,6 @@
-/** Keeps the last report until a file changes. A repeated request only checks the folders. */
+/**
+ * Keeps the last report until a file changes. For a repeated request, Skein only checks whether the files have changed.
+ */
 import { createHash } from "node:crypto";
 import { PRICES_VERSION } from "@skein/protocol/prices";
 import type { DataFile } from "../model/data-file.ts";

@@ -107,8 +107,8 @@ export function raiseAt(known: number[] | Float64Array, from: number, numbers: F
 }
 
 /**
- * Returns true if a row is this call. The request ids are equal, or one is missing, or one of the calls is in a side
- * chain.
+ * Returns true if a row with the same id is this call: the request ids are equal, or one of them is missing, or exactly
+ * one of the two is in a side chain.
  */
 function isSameCall(table: UsageTable, row: number, requestId: string, flags: number): boolean {
   const known = table.requestIds[row] ?? "";

@@ -2,7 +2,7 @@ import { closeSync, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { openPlainFile } from "../scan/read-file.ts";
 
-/** The number of remembered lines. An agent changes fewer lines at the end of a session. */
+/** At least this number of last lines is remembered. An agent changes fewer lines at the end of a session. */
 const most = 128;
 const blockBytes = 64 * 1024;
 const mostBytes = 4 * 1024 * 1024;

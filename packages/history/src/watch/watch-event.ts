@@ -4,7 +4,7 @@ import type { FileDamage } from "../model/types.ts";
 import type { SourceName } from "../sources/port/source.ts";
 
 interface OfFile {
-  /** The agent of the session. */
+  /** The coding agent that wrote the session. */
   readonly source: SourceName;
   readonly file: DataFile;
 }

@@ -14,7 +14,10 @@ import { SUM, type Found, type Original, type Problem, type TranslatedSource, ty
 import type { TranscriptWriter } from "../port/transcript-writer.ts";
 import { usualDataPaths } from "../claude-code/discover/data-paths.ts";
 
-/** The value of `from` for a sidecar, which is the file with the title and the folders of a session. */
+/**
+ * The origin (`from`) of a translated line that comes from a sidecar, which is the file with the title and the folders
+ * of a session.
+ */
 const SIDECAR = "sidecar";
 const sidecarName = /^local_[0-9a-f-]+\.json$/;
 const sandboxName = /^(local_[\w-]+|[0-9a-f]{8})$/;

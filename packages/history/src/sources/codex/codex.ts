@@ -181,8 +181,8 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "line 1" });
 
   /**
-   * Continues after the base if the base is in an earlier file of this thread. If not, reads the base from the files of
-   * other threads.
+   * Continues after the base, which is the line of another file that comes before the first line of this file, if the
+   * base is in an earlier file of this thread. If not, reads the base from the files of other threads.
    */
   function goOn(base: Base | undefined): void {
     if (!base || ends?.goBack(base)) return;

@@ -1,6 +1,6 @@
 /**
- * Finds which lines of a fork were copied from its parent. The copied lines come first. If a fork names a base in
- * another rollout, it has no copied lines.
+ * Finds which lines of a fork were copied from its parent. The copied lines come first. If a fork names a base (a line
+ * of another file, after which it continues), it has no copied lines.
  */
 import { isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 

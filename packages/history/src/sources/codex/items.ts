@@ -32,7 +32,7 @@ function partOf(part: Value): Block {
   return part;
 }
 
-/** Returns a picture for a `data:` address. For another address, returns a text block with the address. */
+/** Returns an image block: with the data of a `data:` address, or with any other address as a URL. */
 export function imageOf(url: string): Block {
   const [, type, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url) ?? [];
   const source = data === undefined ? { type: "url", url } : { type: "base64", media_type: type, data };

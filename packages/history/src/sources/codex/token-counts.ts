@@ -1,6 +1,6 @@
 /**
- * Reads the token counts of Codex. Each event contains the sum for the thread, and since 2025 also the last response.
- * Since version 0.153, a separate record with the id of the response comes before the event.
+ * Reads the token counts of Codex. Each event contains the sum for the thread, and since 2025 also the tokens of the
+ * last response. Since version 0.153, a separate record with the id of the response comes before the event.
  */
 import { isObject, numberOf, objectOf, type Value } from "../../model/value.ts";
 import type { CallTokens } from "../port/transcript-writer.ts";

@@ -1,6 +1,6 @@
 /**
- * Reads the sessions of GitHub Copilot CLI: events in `session-state`, and usage in `session-store.db`, events or
- * OpenTelemetry files.
+ * Reads the sessions of GitHub Copilot CLI from the events in `session-state`. The usage comes from `session-store.db`,
+ * from the events or from OpenTelemetry files.
  */
 import { basename, join, sep } from "node:path";
 import { objectOf, stringOf } from "../../model/value.ts";

@@ -1,4 +1,7 @@
-/** Replays a chat of Gemini CLI. Each change of a message writes the message again, and a new list replaces the old list. */
+/**
+ * Replays a chat of Gemini CLI. Each change of a message writes the message again. A new list of messages replaces the
+ * old list.
+ */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
 
@@ -56,7 +59,7 @@ export function createChat(sessionId: string, writer: TranscriptWriter): Chat {
   };
   /**
    * Applies a change of the model's context. Adds results that are missing, and takes removed messages out of the
-   * context, but keeps them.
+   * context, but keeps them in the transcript.
    */
   const patch = (change: Value): void => {
     const known = messages.get(stringOf(change["id"]) ?? "");

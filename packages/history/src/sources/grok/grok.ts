@@ -1,4 +1,4 @@
-/** Reads the sessions of Grok Build. Each session has a folder with its messages, and with a log of updates. */
+/** Reads the sessions of Grok Build. Each session has a folder with a file of messages and a log of updates. */
 import { join } from "node:path";
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import { inputOf } from "../codex/items.ts";

@@ -4,8 +4,8 @@ import { endOfLastLine } from "../../scan/last-line.ts";
 const blockBytes = 256 * 1024;
 
 /**
- * Appends new lines of `staged` to `target` and removes `staged`. Returns false if `staged` does not begin with the
- * complete lines of `target`.
+ * Appends new lines of `staged` to `target` and removes `staged`. Returns false and changes nothing if `target` does
+ * not exist, or if `staged` does not begin with the complete lines of `target`.
  *
  * `target` keeps its inode, so the index, and readers that follow the file, do not begin again.
  */

@@ -46,7 +46,7 @@ export interface Mirror {
   translateNow(): void;
   /**
    * Reads the model calls of a session without creating its lines. The `sessionId` of the result is the id of the
-   * parent.
+   * parent session, or empty.
    */
   usage(unit: Unit): FileUsage;
   /** Returns the file of the session `id`, which need not exist. `all` gives the folders and parents of sessions. */
@@ -189,8 +189,8 @@ function filesOf(folder: string, state: MirrorState): readonly DataFile[] {
 const filesOfStates = new WeakMap<MirrorState, readonly DataFile[]>();
 
 /**
- * Returns a transcript of the mirror. If its lines are missing or outdated, returns the size of the agent's file and
- * the time of the session's last activity.
+ * Returns a transcript of the mirror. If its lines are missing or outdated, its size is the size of the agent's file,
+ * and its time is the time of the session's last activity.
  */
 function fileOf(folder: string, unit: MirroredUnit): DataFile {
   const before = knownFiles.get(unit);

@@ -28,8 +28,8 @@ export function tokensOf(value: unknown): CallTokens | undefined {
 }
 
 /**
- * Makes the id of a model call from its content. A fork copies a call under a new row id, but keeps times, tokens and
- * cost. So the copy gets the same id and does not count again.
+ * Makes the id of a model call from its times, model, tokens and cost. A fork copies a call under a new row id, but
+ * keeps these values. So the copy gets the same id and does not count again.
  */
 export function callOf(data: Value, step: number, tokens: unknown, cost: unknown): string {
   const { created, completed } = objectOf(data["time"]);
@@ -69,7 +69,7 @@ function writeUser(id: string, data: Value, parts: readonly Part[], writer: Tran
   writeOthers(rest, data, writer);
 }
 
-/** Returns an image as an image block, and another file as its name. */
+/** Returns an image block for an image with data, and a text block with the name for any other file. */
 export function fileBlock(file: Value): Block {
   const url = stringOf(file["url"]) ?? stringOf(file["uri"]) ?? "";
   const mime = stringOf(file["mime"]) ?? "";

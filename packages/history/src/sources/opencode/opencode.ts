@@ -114,7 +114,10 @@ function sessionsIn(root: string, path: string): Found {
   return { units, problems };
 }
 
-/** Returns the rows of sessions. SQLite counts messages with the indexes, so it does not read a large database. */
+/**
+ * Returns the rows of sessions. SQLite counts messages with the indexes, so it does not read the content of the
+ * messages.
+ */
 function sessionRows(database: OpenDatabase, form: 1 | 2): readonly Row[] {
   const [table, messages] = form === 2 ? ["session_v2", "session_message"] : ["session", "message"];
   const count = (of: string, what: string): string =>

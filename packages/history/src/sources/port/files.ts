@@ -143,8 +143,8 @@ export function eachLine(
 export interface RecordOptions {
   readonly writer: TranscriptWriter;
   /**
-   * Texts in all lines that are needed to count tokens. If only usage is wanted, only the first line and lines with
-   * such a text are read.
+   * Each line that is needed to count tokens contains one of these texts. If only usage is wanted, only the first line
+   * and lines with such a text are read.
    */
   readonly marks?: readonly string[];
   /** Called after the first line. If it returns true, all lines are read. */

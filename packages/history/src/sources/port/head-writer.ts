@@ -11,7 +11,9 @@ class HeadRead extends Error {
 /** A single error object is reused, because creating an error takes longer than reading a head. */
 const headRead = new HeadRead();
 
-/** Returns the working directory in the first line of a session, and the parent session of a subagent. */
+/**
+ * Returns the working directory that a session names before its first message, and the parent session of a subagent.
+ */
 export function readHead(source: TranslatedSource, unit: Unit): WriterHead {
   let cwd: string | null = null;
   let parent: WriterHead["parent"];

@@ -11,7 +11,10 @@ const tail = Buffer.allocUnsafeSlow(tailBytes);
 const time =
   /"(?:timestamp|time|lastUpdated|sentAt|updated)"\s*:\s*(?:"(\d{4}-\d\d-\d\dT[^"]{1,20})"|(\d{10,16}(?:\.\d+)?))/g;
 
-/** Returns the last time in a `.json` or `.jsonl` file, or undefined if there is none in its last 16 MiB or no file. */
+/**
+ * Returns the last time in a `.json` or `.jsonl` file. Returns undefined if the last 16 MiB contain no time, or if the
+ * file cannot be opened.
+ */
 export function lastTimeIn(path: string): number | undefined {
   if (!/\.jsonl?$/.test(path)) return undefined;
   let fd: number;

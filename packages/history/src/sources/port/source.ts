@@ -125,7 +125,7 @@ export const agentTitles: Readonly<Record<SourceName, string>> = {
   goose: "Goose",
 };
 
-/** Returns the name of the speaker of answers in texts for people. */
+/** Returns the name that texts for people show beside an answer of the model. */
 export function speakerOf(source: SourceName): string {
   return source === "claude-code" || source === "claude-desktop" ? "Claude" : agentTitles[source];
 }

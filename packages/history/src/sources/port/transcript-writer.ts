@@ -13,7 +13,7 @@ export interface WriterOptions {
 }
 
 /**
- * The tokens of one model call. `input` does not include cached tokens. It is null if the agent does not report it.
+ * The tokens of one model call. `input` does not include cached tokens, and is null if the agent does not report it.
  * `output` includes `reasoning`.
  */
 export interface CallTokens {
@@ -94,7 +94,7 @@ export interface TranscriptWriter {
     placed: Placed & { readonly reportedUsd?: number | undefined },
   ): void;
   compaction(summary: string | null, placed: Placed): void;
-  /** Writes an unchanged record that no other function can write. */
+  /** Writes a record for which no other function exists. The line contains the unchanged record. */
   other(type: string, value: Block, placed: Placed): void;
   /** Writes an unreadable line unchanged. A torn line is the last line of its file and has no line feed. */
   damage(text: string, isTorn?: boolean): void;

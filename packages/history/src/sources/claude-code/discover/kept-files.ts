@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { filesBelow } from "../../../disk/durable-files.ts";
 
 /**
- * Lists the files of a data directory to archive. Settings, credentials and caches are not archived.
+ * Lists the files of a data directory that belong into an archive. Settings, credentials and caches are not archived.
  */
 export function keptFiles(root: string): readonly string[] {
   const folders = ["projects", "file-history", "plans", "todos", "tasks"];

@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 
-/** Since 2.1.27x the text is often empty, and only the signature is stored. */
+/** Since Claude Code 2.1.27x, the text is often empty, and only the signature is stored. */
 export const ThinkingBlock = z.looseObject({
   type: z.literal("thinking"),
   thinking: z.string(),

@@ -1,4 +1,4 @@
-/** Block types that this version knows by name; `checkFormat` counts the others. */
+/** The block types that this version of Skein knows. `checkFormat` reports other types as unknown. */
 export const knownBlockTypes: ReadonlySet<string> = new Set([
   "text",
   "thinking",

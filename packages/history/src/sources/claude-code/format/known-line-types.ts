@@ -1,4 +1,4 @@
-/** The line types that this version of Skein knows. `checkFormat` counts the lines of other types. */
+/** The line types that this version of Skein knows. `checkFormat` reports other types as unknown. */
 const names: ReadonlySet<string> = new Set([
   "user",
   "assistant",

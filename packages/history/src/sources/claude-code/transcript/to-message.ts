@@ -1,4 +1,7 @@
-/** Turns lines into messages. The lines of one answer become one message, every other line becomes a separate message. */
+/**
+ * Turns lines into messages. The lines of one model's answer become one message. Every other line becomes a separate
+ * message.
+ */
 import { humanPrompt } from "../format/human-prompt.ts";
 import type { ParsedLine } from "../../../scan/parse-line.ts";
 import type {

@@ -2,7 +2,8 @@
  * Reads answers in their usual form, and creates few strings. `readAnyAnswer` reads answers in every form with the same
  * result, but takes several times as long.
  *
- * The code below is `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file describes the usual form.
+ * The constant `code` below is WebAssembly: `plain-answer.wat`, translated with wabt 1.0 (`wat2wasm`). That file
+ * describes the usual form.
  */
 import { machine, type ByteSearch } from "../../../scan/byte-search.ts";
 import { addCall, column, newCall, raise, valueOf, type UsageTable } from "../../../usage/usage-table.ts";
@@ -55,7 +56,7 @@ export function readPlainAnswer(table: UsageTable, search: ByteSearch, { start, 
   return true;
 }
 
-/** The values that the machine code writes. Positions and flags come first, and then the counters. */
+/** The places of the values that the WebAssembly code writes. Positions and flags come first, and then the counters. */
 const place = {
   idStart: 0,
   idEnd: 1,
