@@ -35,7 +35,7 @@ export const ToolSchema = z.looseObject({
   name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/, "A tool name has 1 to 128 letters, digits, _ or -."),
   description: z.string().default(""),
   input_schema: JsonObject,
-  /** How long a run waits for a tool that the caller runs. Default: no limit. The model does not see this field. */
+  /** How long a run waits for a tool that the client runs. Default: no limit. The model does not see this field. */
   timeout_ms: z.int().positive().optional(),
 });
 export type ToolSchema = z.output<typeof ToolSchema>;
@@ -56,7 +56,8 @@ export const AgentSkill = z.object({
 export type AgentSkill = z.infer<typeof AgentSkill>;
 
 /**
- * The configuration of an agent. A session keeps its first configuration. The defaults come from the agent tables.
+ * The configuration of an agent. A session keeps its first configuration. The defaults come from the specification of
+ * the agent tables.
  */
 export const AgentConfig = z.object({
   name: Line.min(1).max(255),
@@ -69,7 +70,10 @@ export const AgentConfig = z.object({
   max_steps: z.int().min(1).max(1000).default(50),
   thinking_tokens: z.int().nonnegative().default(0),
   max_tokens: z.int().positive().default(2048),
-  /** How long the provider keeps the conversation in its cache: minutes (`short`, the default), hours (`long`), or not at all. */
+  /**
+   * How long the provider keeps the conversation in its cache: minutes (`short`, the default), hours (`long`), or not
+   * at all (`off`).
+   */
   cache: z.enum(["off", "short", "long"]).optional(),
   tool_schemas: z.array(ToolSchema).default([]),
   server_tools: z.array(JsonObject).default([]),
@@ -94,7 +98,7 @@ export const AgentConfig = z.object({
   /** The JSON Schema of the final answer. The root is an object. The model must correct an answer that does not fit this schema. */
   output_schema: JsonObject.optional(),
   /**
-   * If a model is overloaded or unavailable, or rejects the call, the run uses the next model of this list until its end.
+   * If a model is overloaded or unavailable, or rejects the call, the rest of the run uses the next model of this list.
    */
   fallback_models: z.array(Line.min(1).max(100)).max(10).optional(),
   /** The skills that the model may load, by name. */

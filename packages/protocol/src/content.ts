@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A JSON object whose keys we do not know. */
+/** A JSON object with any keys. */
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
@@ -8,7 +8,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A block of a type that we do not know. */
+/** A block of any type. */
 export const AnyBlock = z.looseObject({ type: z.string() });
 const TextBlock = z.looseObject({ type: z.literal("text"), text: z.string() });
 const ThinkingBlock = z.looseObject({ type: z.literal("thinking"), thinking: z.string() });

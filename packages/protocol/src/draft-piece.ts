@@ -4,8 +4,8 @@ import type { JsonObject } from "./content.ts";
 export type ModelStreamEvent = JsonObject & { readonly type: string };
 
 /**
- * A piece of an unfinished step. Draft pieces are not stored and may be lost. A later event of the log has the whole
- * text.
+ * A piece of the model's answer in an unfinished step. Draft pieces are not stored and may be lost. A later event of
+ * the log has the whole text.
  */
 export interface DraftPiece {
   readonly session_id: string;

@@ -11,12 +11,13 @@ export const ErrorCode = z.enum([
   /** The log has more events than the caller expected (`expect`), or the record has a newer version. */
   "conflict",
   /**
-   * The lease of the writer has ended: another worker works on the session, or this worker has released the lease.
+   * The writer's lease (its exclusive right to run the session) has ended: another worker works on the session, or this
+   * worker has released the lease.
    */
   "lease_lost",
   /** Only the worker with the session's lease may append this fact. */
   "lease_required",
-  /** Another request had the same idempotency key. */
+  /** An earlier request with other content had the same idempotency key. */
   "key_reused",
   /** The session has no run that can be cancelled. */
   "not_running",

@@ -6,8 +6,8 @@ import { stepFacts } from "./facts/step-facts.ts";
 import { Uuid } from "./ids.ts";
 
 /**
- * The complete list of facts, each with the schema of its data. After a new fact is added, the compiler reports all code that must handle
- * it.
+ * The complete list of facts (things that happen in a session), each with the schema of its data. After a new fact is
+ * added, the compiler reports all code that must handle it.
  */
 export const FACTS = { ...sessionFacts, ...stepFacts, ...contextFacts, ...runtimeFacts };
 export type FactType = keyof typeof FACTS;
@@ -70,7 +70,10 @@ export const Event = z
  */
 export const FACT_VERSION = 1;
 
-/** Facts that any process may append. All other facts need the lease of the session's driver. */
+/**
+ * Facts that any process may append. All other facts need the session's lease, which is the exclusive right of one
+ * worker to run the session.
+ */
 const FROM_OUTSIDE: ReadonlySet<FactType> = new Set<FactType>([
   "session.created",
   "session.edited",

@@ -4,14 +4,17 @@ import type { ModelPrice } from "./prices.ts";
 
 const Dollars = z.number().nonnegative().max(1_000_000);
 
-/** The price of a model in dollars per million tokens, and the date from which it applies. */
+/**
+ * The price of a model in dollars per million tokens, and the date of the price list. Calls of all dates get this
+ * price.
+ */
 const GivenPrice = z.strictObject({
   input: Dollars,
   output: Dollars,
   /** Default: the price of other input. */
   cache_read: Dollars.optional(),
   cache_write: Dollars.optional(),
-  /** The date of the price. */
+  /** The date of the price list. */
   date: z.iso.date(),
 });
 
@@ -85,8 +88,8 @@ export function givenPrice(name: string, price: ModelSettings["price"]): ModelPr
 }
 
 /**
- * Returns the provider in a model's name, such as `openai` in `openai/gpt-6`. Returns undefined for a name without a provider, such as a
- * name of Claude.
+ * Returns the provider in a model's name, such as `openai` in `openai/gpt-6`. Returns undefined for a name without a
+ * provider, such as `claude-opus-5`.
  */
 export function providerOf(name: string): string | undefined {
   const at = name.indexOf("/");

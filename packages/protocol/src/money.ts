@@ -1,7 +1,7 @@
 /**
- * Skein counts money in whole pico-dollars (10⁻¹² $). Every price per token is a whole number of pico-dollars, so costs are exact and can
- * be added in any order. Amounts are `bigint` in programs and decimal text in JSON. They are rounded to micro-dollars only for display.
- * Reasons: decision 100.
+ * Skein counts money in whole pico-dollars (10⁻¹² $). Every price per token is a whole number of pico-dollars, so costs
+ * are exact and can be added in any order. Amounts are `bigint` in programs and decimal text in JSON. They are rounded
+ * to micro-dollars only for display. Reasons: decision 100 in docs/decisions.
  */
 export const PICOS_PER_MICRO = 1_000_000n;
 

@@ -8,7 +8,7 @@ import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 import type { CallCost } from "./usage.ts";
 
-/** Exported here, so that code for prices need not load the schemas. */
+/** Exported again here, so that code for prices need not load the schemas. */
 export { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
 export { dollarsOf, joinedAmount, microsOf } from "./money.ts";
 

@@ -6,7 +6,7 @@ import { CostBreakdown, CostTotals, UsageTotals } from "./usage.ts";
 
 const Instant = z.iso.datetime();
 
-/** The current state of a session. The outcome is a field of the last run. */
+/** The current state of a session. How the last run ended is in `outcome`. */
 export const SessionStatus = z.enum(["idle", "running", "awaiting"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
@@ -116,7 +116,7 @@ export const Message = z.object({
   id: Uuid,
   role: z.enum(["user", "assistant", "system"]),
   content: Content,
-  /** Set if the answer broke off. The message has the received text. */
+  /** Set if the model's answer broke off. The message has the received text. */
   interrupted: z.literal(true).optional(),
 });
 export type Message = z.infer<typeof Message>;
@@ -136,7 +136,10 @@ export const MessageRow = z.object({
 });
 export type MessageRow = z.infer<typeof MessageRow>;
 
-/** An await of a session. The id of its tool call identifies it. */
+/**
+ * An await: a tool call that waits for a person, the client or a subagent. The id of the tool call identifies the
+ * await.
+ */
 export const Await = z.object({
   session_id: Uuid,
   run_id: Uuid,

@@ -73,7 +73,10 @@ export const CostTotals = {
   cost_picos: Picos,
   /** The number of calls without a price. No total includes their cost. */
   unpriced_calls: Tokens,
-  /** The number of interrupted calls. Their output tokens are estimated from the received text. */
+  /**
+   * The number of calls with estimated usage. Their answers broke off or came without token counts, so output tokens
+   * are estimated from the received text.
+   */
   estimated_calls: Tokens,
   /** The number of calls that the built-in simulation answered. Such calls cost nothing. */
   simulated_calls: Tokens,

@@ -27,9 +27,12 @@ import type { ConsoleFiles } from "./http/console.ts";
 import type { Limits } from "./http/limits.ts";
 import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 
-/** Answers SQL over the rows of a tenant. Throws a known error for a rejected statement, even after some parts of the answer. */
+/**
+ * Runs SQL statements over the rows of a tenant. `ask` throws a `KnownError` if the statement is rejected, possibly
+ * after some parts of the result were already yielded.
+ */
 interface SqlPort {
-  /** Returns the reason as a sentence if SQL is off on this server. */
+  /** If SQL is off on this server, returns the reason as a sentence. */
   problem?(): string | undefined | Promise<string | undefined>;
   /** Whether the operator allows statements to read the sessions of coding agents. */
   readonly hasHistory?: boolean;
@@ -57,7 +60,10 @@ interface SqlPort {
   ): AsyncGenerator<SqlPart>;
 }
 
-/** A part of an answer. The first part has the columns, the last part the number of rows. The bytes are in the requested format. */
+/**
+ * A part of a statement's result. The first part has the columns, and the last part has the number of rows. The bytes
+ * between them are in the requested format.
+ */
 export type SqlPart =
   | {
       readonly kind: "columns";
@@ -68,9 +74,9 @@ export type SqlPart =
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Checks and tries models for requests. */
+/** Checks models that requests add, and tests models with small calls. */
 interface ModelAdmin {
-  /** Throws a known error for a model that a request of this tenant may not add. */
+  /** Throws a `KnownError` for a model that a request of this tenant may not add. */
   check(model: {
     readonly tenant: string;
     readonly name: string;
@@ -104,9 +110,9 @@ export interface ServerDeps {
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
   /** Reserves capacity of this process for a session that begins with a prompt. Without it, any worker may claim the session. */
   readonly reserve?: Engine["reserve"] | undefined;
-  /** Reports that a session may be due. */
+  /** Tells the engine, which gives sessions to workers, that a session may have work to do. */
   readonly wake?: Engine["wake"] | undefined;
-  /** Rejects if an engine outside this process does not answer. */
+  /** The promise rejects if an engine outside this process does not respond. */
   readonly engineCheck?: (() => Promise<void>) | undefined;
   /** How many processes answer requests on this store (default: 1). Each process grants its share of a key's limits. */
   readonly apiProcesses?: (() => number) | undefined;
@@ -116,19 +122,25 @@ export interface ServerDeps {
   readonly drivingQueue?: (() => QueueFigures) | undefined;
   /** The sessions with large messages. They wait until this process has enough free memory. */
   readonly largeSessions?: Pick<LargeSessions, "figures" | "standing"> | undefined;
-  /** Returns the queue position of a session whose run waits because of a cap. Undefined without caps. */
+  /**
+   * Returns the queue position of a session whose run waits because of a cap, which is a limit of the operator.
+   * Undefined without caps.
+   */
   readonly queuedRun?: ((sessionId: string) => Promise<Standing | undefined>) | undefined;
   /** How many runs of each cap are in progress, and how many wait, by the name of the cap. */
   readonly runLines?: (() => Promise<Readonly<Record<string, RunLine>>>) | undefined;
   /** Whether this process only works on sessions. Such a process answers only `/health` and metrics. */
   readonly isWorker?: boolean | undefined;
-  /** Carries drafts between machines, if there are several, and notices of deleted sessions. `/health` checks the bus. */
+  /**
+   * Carries the model's text while it is written, and notices of deleted sessions, between machines. `/health` checks
+   * the bus.
+   */
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */
   readonly files?: FileStore | undefined;
   /** Removes a session's files, and the agent memory about the session. */
   readonly forget?: SessionsDeps["forget"];
-  /** Answers SQL. Without it, SQL is off. */
+  /** Runs SQL statements. Without it, SQL is off. */
   readonly sql?: SqlPort | undefined;
   /** Reads the sessions of coding agents on this machine. Without it, the history routes are closed. */
   readonly history?: HistoryPort | undefined;
@@ -173,7 +185,7 @@ export interface ServerDeps {
     readonly version: string;
     readonly store: string;
     readonly model: string;
-    /** Whether the answers come from the built-in simulator. */
+    /** Whether the built-in simulation answers instead of a model. */
     readonly simulated?: boolean;
   };
   /** Names that a Host header may have, besides the names of this machine. */
@@ -187,15 +199,15 @@ export interface ServerDeps {
   readonly webhookSender?: WebhookSender;
   /** The delays before the retries of a failed webhook, in milliseconds. */
   readonly webhookRetryMs?: readonly number[];
-  /** On how many sessions this process works now. */
+  /** The number of sessions on which this process works now. */
   readonly driven?: (() => number) | undefined;
   /** Receives the spans of runs. Without it, nothing is traced. */
   readonly telemetry?: Telemetry | undefined;
   /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent?: boolean | undefined;
-  /** Receives one line per request and per bug, without secrets. */
+  /** Receives one log line for each request and for each unexpected error, without secrets. */
   readonly log?: ((line: Readonly<Record<string, unknown>>) => void) | undefined;
-  /** If false, only bugs are logged, not requests. */
+  /** If false, only unexpected errors are logged, not requests. */
   readonly logRequests?: boolean | undefined;
   readonly now?: () => number;
 }

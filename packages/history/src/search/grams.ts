@@ -1,7 +1,7 @@
 /**
  * Bitmaps of the byte sequences in each segment of a file (about 64 KiB of whole lines). With them, a search skips
  * segments without a match, and begins with the segments that may have the best matches. A bitmap contains the texts of
- * one class, such as prompts, in lower case. Reasons: decision 190.
+ * one class, such as prompts, in lower case. Reasons: decision 190 in docs/decisions.
  */
 import type { Facet } from "../facets/facet.ts";
 import { damagedLine, textsOf, type LineText } from "../sources/claude-code/search/line-texts.ts";

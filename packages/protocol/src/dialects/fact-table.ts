@@ -68,7 +68,8 @@ const none: Dialect = { actions: [] };
  * Lists for each fact its names in the agent tables. The platform API uses the name of the fact. `createFraming` makes
  * the frames of the Claude API, because most of them depend on earlier facts.
  *
- * `streaming_chunk` of the agent tables is a draft, which is streamed and never stored.
+ * `streaming_chunk` of the agent tables and `partial` of the Claude API are drafts: parts of a model's answer that are
+ * streamed while the model writes it, and never stored.
  */
 export const DIALECTS: Readonly<Record<FactType, Dialect>> = {
   "session.created": none,

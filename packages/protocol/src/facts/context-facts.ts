@@ -53,7 +53,7 @@ export const contextFacts = {
     current_tokens: Count,
     threshold: Count,
     tokens_after: Count,
-    /** Replace all earlier messages in the context. Null if the context was not compacted. */
+    /** The messages that replace all earlier messages in the context. Null if the context was not compacted. */
     messages: z.array(z.object({ role: z.string(), content: Content })).nullable(),
     ...happenedAt,
   }),

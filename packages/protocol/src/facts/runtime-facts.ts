@@ -35,11 +35,11 @@ export const runtimeFacts = {
     /** Null if the message is not a model's answer, or if an earlier part of the answer has the usage. */
     usage: Usage.nullable(),
     cost: CallCost.nullable(),
-    /** The built-in simulation answered, not a model. */
+    /** Set if the built-in simulation answered instead of a model. */
     simulated: z.literal(true).optional(),
     ...happenedAt,
   }),
-  /** A hook was called, with its outcome. */
+  /** A hook was called. The data has the hook's outcome. */
   "hook.called": z.object({
     run_id: Uuid.nullable(),
     hook_event: z.string(),

@@ -16,7 +16,10 @@ const runTotals = {
   /** The exact cost, as decimal text. */
   cost_picos: Picos.optional(),
   unpriced_calls: Count,
-  /** Set if a model call broke off. `reserved_micros` is the amount that such calls may have cost beyond `cost_micros`. */
+  /**
+   * Set if some usage is estimated, because a model's answer broke off or came without token counts. `reserved_micros`
+   * is the amount that interrupted calls may have cost beyond `cost_micros`.
+   */
   estimated: z.literal(true).optional(),
   reserved_micros: Count.optional(),
   simulated: z.literal(true).optional(),
@@ -24,7 +27,7 @@ const runTotals = {
   duration_ms: Count,
 };
 
-/** The result that Claude Code reports. The loop has only totals. */
+/** The result that Claude Code reports. Runs of the other runtime, Skein's own loop, have only totals. */
 const ownResult = { result: JsonObject.optional() };
 
 /** Facts about sessions, prompts, runs and messages. */
@@ -45,8 +48,8 @@ export const sessionFacts = {
     /** In a subagent's session: the tool call that started the subagent, in the session of its caller. */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
     /**
-     * The name of the API key that opened the session. A subagent's session has the name from its caller. Missing if no
-     * key was used.
+     * The name of the API key that opened the session. A subagent's session has the same name as the session that
+     * called it. Missing if no key was used.
      */
     opened_by: z.string().max(255).optional(),
   }),

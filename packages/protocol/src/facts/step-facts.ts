@@ -32,10 +32,10 @@ const broken = {
   simulated: z.literal(true).optional(),
 };
 
-/** An answer that broke off or was invalid, but still costs money. */
+/** A model's answer that broke off or was invalid, but still costs money. */
 const Lost = z.object({ model: z.string(), ...broken });
 
-/** The text of an answer that broke off and is not requested again. */
+/** The text of a model's answer that broke off and is not requested again. */
 const interrupted = { message_id: Uuid.optional(), content: z.array(ContentBlock).optional() };
 
 /** Facts about model calls, tool calls and awaits. */
@@ -70,7 +70,7 @@ export const stepFacts = {
     duration_ms: Count,
     /** Set if `usage` is estimated from the text, because the provider sent no counts. */
     estimated: z.literal(true).optional(),
-    /** The built-in simulation answered, not a model. */
+    /** Set if the built-in simulation answered instead of a model. */
     simulated: z.literal(true).optional(),
     ...happenedAt,
   }),
@@ -151,7 +151,10 @@ export const stepFacts = {
     ),
     ...happenedAt,
   }),
-  /** An answer to an await. The answer is stored before the session's worker acts on it. */
+  /**
+   * An answer to an await, which is a call that waits for a person, the client or a subagent. The answer is stored
+   * before the session's worker acts on it.
+   */
   "await.answered": z.object({
     tool_use_id: z.string(),
     content: Content,

@@ -1,7 +1,8 @@
 /**
  * Keeps the sessions of another coding agent in Skein's cache folder, as transcripts in Claude Code's format. The lines
  * of a session are created when they are first read, or all at once. Only changed sessions are translated again. The
- * cache folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210.
+ * cache folder can be deleted at any time. Skein writes nothing into the folders of the agent. Reasons: decision 210 in
+ * docs/decisions.
  */
 import { sep } from "node:path";
 import { withLock } from "../../disk/lock.ts";

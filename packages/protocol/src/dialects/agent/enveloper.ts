@@ -14,7 +14,8 @@ export interface FormatOptions {
 }
 
 /**
- * Turns the events of a run into envelopes. An enveloper remembers the sent text, and sends every part once.
+ * Turns the events of a run into envelopes, which are pieces of the stream. An enveloper remembers the text that it
+ * returned, and returns every part once.
  */
 export interface Enveloper {
   add(item: Event | DraftPiece): readonly Envelope[];

@@ -17,7 +17,10 @@ export const DONE = "[DONE]";
  */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];
-  /** Returns the rest of the output. Call it after the last item, when the run is over or waits for somebody. */
+  /**
+   * Returns the rest of the output. Call it after the last item, when the run is over or waits for a person or the
+   * client.
+   */
   end(): readonly string[];
 }
 

@@ -1,6 +1,6 @@
 import type { Envelope } from "./envelope.ts";
 
-/** The elements of the XML form of a run. Everything that is not a content block has its own element. */
+/** The name of the XML element for each type of envelope. */
 const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
   meta_init: "meta_init",
   thinking: "content-block-thinking",
@@ -36,7 +36,8 @@ export function createXml(): { add(envelope: Envelope): string; end(): string } 
         return `${close()}<${element}${attributes(envelope)} arguments="${escaped(envelope.delta)}"></${element}>\n`;
       const key = `${envelope.type} ${envelope.id}`;
       let text = "";
-      // An empty piece only ends a text or thinking block. If a citation in the middle of the text has closed the element, nothing is sent.
+      // An empty piece of text or thinking only marks the end of its block. If the element is already closed, for
+      // example by a citation inside the text, nothing is sent.
       if (open?.key !== key && envelope.delta === "" && isProse(envelope)) return "";
       if (open?.key !== key) {
         text = `${close()}<${element}${attributes(envelope)}>`;

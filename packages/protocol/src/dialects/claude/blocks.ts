@@ -30,7 +30,10 @@ const PIECES = new Set(["content_block_start", "content_block_delta", "content_b
 /** Other deltas, such as signatures, are left out. The complete block follows and contains them. */
 const DELTAS = new Set(["text_delta", "thinking_delta", "input_json_delta"]);
 
-/** Returns the piece if the specification has its type, and undefined if not. */
+/**
+ * Returns a draft piece with a block type of the specification. Returns undefined for a piece or a delta of a type that
+ * the specification does not have.
+ */
 export function claudePiece(piece: JsonObject): JsonObject | undefined {
   if (!PIECES.has(String(piece["type"])) || typeof piece["index"] !== "number") return undefined;
   const { delta, content_block } = piece as { delta?: ContentBlock; content_block?: ContentBlock };

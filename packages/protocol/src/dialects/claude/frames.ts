@@ -9,7 +9,7 @@ import { questionData } from "./question-frame.ts";
 import { doneReason, errorData, resultData } from "./result-frame.ts";
 import type { MessageEventData, StreamEvent } from "./responses.ts";
 
-/** Data for frames that the events of the session do not have. */
+/** Data that the frames need and that the framed events do not have. */
 export interface FramingContext {
   readonly sessionId: string;
   /** The model of the session's agent, for a runtime that does not report its model. */

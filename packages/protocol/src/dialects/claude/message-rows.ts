@@ -19,9 +19,9 @@ interface Waiting {
 /**
  * Makes the rows of the Claude API's session_messages, with the blocks of the Messages API, in the order of the log.
  *
- * `GET …/messages` and SQL over any store use this. The views of PostgreSQL (`stores/postgres/views/api.ts`) and sqlite
- * (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them.
- * Skein does not store these rows in a table, because each message would be stored twice.
+ * `GET …/messages` and SQL over any store use this function. The views of PostgreSQL (`stores/postgres/views/api.ts`)
+ * and sqlite (`stores/sqlite/message-view.ts`) give the same rows, and a test compares all of them. Skein does not
+ * store these rows in a table, because each message would be stored twice.
  */
 export function createMessageRows(): MessageRows {
   const waiting = new Map<string, Waiting>();

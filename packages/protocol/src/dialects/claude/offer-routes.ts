@@ -34,7 +34,7 @@ export const ClaudeOffer = z.object({
       efforts: z.array(z.string()),
     }),
   ),
-  /** The model of a session without a `model`. */
+  /** The model of a session whose request has no `model`. */
   default_model: z.string(),
   tools: z.array(z.string()),
   commands: z.array(z.object({ name: z.string(), description: z.string(), argument_hint: z.string() })),

@@ -82,7 +82,7 @@ export const HookWebhook = z.object({
   secret: z
     .string()
     .regex(
-      // A log contains the second form instead of the secret.
+      // The events of a session contain the second form instead of the secret.
       /^(?:whsec_[A-Za-z0-9+/]{32,500}={0,2}|secret:[0-9a-f]{24})$/,
       "Expected whsec_ and at least 24 bytes in base64.",
     )
@@ -165,7 +165,7 @@ export const SandboxSettings = z.object({
 
 const Tools = z.array(ToolName).max(200);
 
-/** Run options that are not in the specification. */
+/** Options of a session or a run that are not in the specification. */
 const howItWorks = {
   effort: Effort.nullish(),
   thinking: Thinking.nullish(),

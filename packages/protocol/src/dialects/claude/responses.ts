@@ -88,7 +88,8 @@ export const QuestionEventData = z.looseObject({
   tool_name: z.string(),
   input: z.unknown().optional(),
   /**
-   * Rules that would allow similar calls in future. An answer may send some of these rules back as `updatedPermissions`.
+   * Rules that would allow similar calls in future. The person's answer may contain some of these rules as
+   * `updatedPermissions`.
    */
   suggestions: z.array(AnyObject).optional(),
   /** The plan of an ExitPlanMode call. */
@@ -107,7 +108,7 @@ export const ResultEventData = z.looseObject({
   /** The usage of this run, by model. */
   model_usage: z.record(z.string(), UsageSchema).nullish(),
   result: z.string().nullish(),
-  /** Present if the request set `output_format`. */
+  /** The output in the requested `output_format`. Null if the run has no such output. */
   structured_output: z.unknown().optional(),
   is_complete: z.boolean(),
   stop_reason: z.enum(["completed", "max_turns_reached", "interrupted", "error"]),
@@ -137,11 +138,11 @@ export const StreamEvent = z.discriminatedUnion("event", [
 ]);
 export type StreamEvent = z.infer<typeof StreamEvent>;
 
-/** A whole run as one answer. */
+/** A whole run as one HTTP response. */
 export const SingleResponse = z.looseObject({
   session_id: z.string(),
   model: z.string(),
-  /** All content of the assistant. */
+  /** The content of all assistant messages of the run, without messages of subagents. */
   content: z.array(ContentBlockSchema),
   is_error: z.boolean(),
   /** False if the run was cut short or waits. `questions` lists what a waiting run waits for. */
@@ -177,7 +178,7 @@ export const SessionResponse = z.object({
   working_directory: z.string().nullable(),
   last_message_at: Instant.nullable(),
   usage: UsageSchema,
-  /** More detailed than `status`. For example, a session that waits for an answer is `awaiting`. */
+  /** More detailed than `status`. For example, a session that waits for a person's answer is `awaiting`. */
   activity: SessionStatus,
   /** True if the built-in simulation gave at least one answer. */
   simulated: z.boolean(),

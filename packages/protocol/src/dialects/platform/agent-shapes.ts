@@ -5,7 +5,7 @@ import { Uuid } from "../../ids.ts";
 
 const LONGEST_WAIT_MS = 30 * 24 * 3600 * 1000;
 
-/** A tool that the caller runs. When the model uses the tool, the run waits for the result of the caller. */
+/** A tool that the client runs. When the model uses the tool, the run waits for the client's result. */
 const FrontendTool = z.strictObject({
   ...ToolSchema.shape,
   timeout_ms: z.int().positive().max(LONGEST_WAIT_MS).optional(),

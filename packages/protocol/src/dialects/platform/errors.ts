@@ -21,7 +21,7 @@ const HttpErrorCode = z.enum([
   "in_progress",
   /** The ETag in If-Match is not the current ETag. */
   "precondition_failed",
-  /** A bug in the server. The log has the error under the request id. */
+  /** A bug in the server. The server's log has the error under the request id. */
   "internal",
 ]);
 
@@ -72,7 +72,7 @@ export const ERROR_STATUS: Readonly<Record<ApiErrorCode, number>> = {
   ...CLAUDE_ERROR_STATUS,
 };
 
-/** The body of every answer that is not a success. */
+/** The body of every error response, except for callers that accept `application/problem+json`. */
 export const ErrorBody = z.object({
   error: z.object({
     code: ApiErrorCode,

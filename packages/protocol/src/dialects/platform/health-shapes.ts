@@ -4,8 +4,8 @@ export const Health = z.object({
   status: z.enum(["ok", "degraded", "unhealthy"]),
   version: z.string(),
   /**
-   * Names of dependencies that do not work. All callers see this list. If the list has the store, the server cannot serve requests and
-   * the status is 503.
+   * Names of dependencies that do not work. All callers see this list. If the list contains the store, the server
+   * cannot serve requests and the HTTP status is 503.
    */
   failing: z.array(z.string()),
   /** Only callers with an API key see this list. */

@@ -4,7 +4,8 @@ import { AnyObject, PageQuery } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 /**
- * Finds only sessions of this agent, such as `claude-code` or `codex`. The error for an unknown name lists the known names.
+ * Finds only sessions of this coding agent, such as `claude-code` or `codex`. The error for an unknown name lists the
+ * known names.
  */
 const Source = z.string().min(1).max(40);
 
@@ -18,7 +19,7 @@ const HistoryUsage = z.object({
 /** The usage of a session and its subagents together. */
 const HistorySessionUsage = HistoryUsage.extend({
   calls: Count,
-  /** Calls of models without a price. The cost does not include these calls. */
+  /** Calls to models without a price. The cost does not include these calls. */
   unpriced_calls: Count,
   models: z.array(z.string()),
 });
@@ -27,7 +28,7 @@ export type HistorySessionUsage = z.infer<typeof HistorySessionUsage>;
 /** A session in the files of a coding agent, such as Claude Code. Skein only reads these files. */
 export const HistorySession = z.object({
   id: z.string(),
-  /** The agent, such as `claude-code`, `codex` or `opencode`. */
+  /** The coding agent, such as `claude-code`, `codex` or `opencode`. */
   source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),
@@ -93,7 +94,7 @@ export const HistoryMessage = z.object({
   /** The id of the message's line. A line without an id gets `line:` and its position. */
   id: z.string(),
   parent_id: z.string().nullable(),
-  /** All lines of an answer have the same `message_id`, even on different pages. */
+  /** All lines of one model's answer have the same `message_id`, even on different pages. */
   message_id: z.string().nullable(),
   type: z.string(),
   /** The subtype of a system line, such as `compact_boundary`. */
@@ -120,8 +121,8 @@ export const HistoryMessage = z.object({
 export type HistoryMessage = z.infer<typeof HistoryMessage>;
 
 /**
- * The agent of a session. Sessions of two agents may have the same id. Without `source`, the request is for the session
- * that was active last.
+ * The coding agent of a session. Sessions of two agents may have the same id. Without `source`, the request is for the
+ * session that was active last.
  */
 export const OfAgent = z.strictObject({ source: Source.optional() });
 
@@ -165,7 +166,7 @@ export const HistorySearchQuery = z.strictObject({
 /** A message that matches the search. */
 const HistoryMatch = z.object({
   session_id: z.string(),
-  /** The agent of the session. */
+  /** The coding agent of the session. */
   source: z.string(),
   title: z.string().nullable(),
   project_path: z.string(),
@@ -184,7 +185,7 @@ const HistoryMatch = z.object({
 export const HistoryMatches = z.object({
   data: z.array(HistoryMatch),
   total: Count,
-  /** Whether `total` is a lower bound: matches that cannot be on this page are not counted. */
+  /** True if `total` is a lower bound, because matches that cannot be on this page were not counted. */
   is_at_least: z.boolean(),
 });
 
@@ -206,7 +207,7 @@ export const HistoryUsageRow = z.object({
   calls: Count,
   cost_micros: Count,
   unpriced_calls: Count,
-  /** The agent of a session. */
+  /** The coding agent. Only rows of the group `session` have this field. */
   source: z.string().optional(),
   /** The end of a block of five hours. `is_gap` is true if the block had no activity. */
   ends_at: Instant.optional(),
@@ -224,9 +225,9 @@ export const HistoryFile = z.object({
       version: z.int(),
       message_id: z.string(),
       created_at: Instant.nullable(),
-      /** The file did not exist at that time. */
+      /** True if the file did not exist at that time. */
       is_absent: z.boolean(),
-      /** The copy still exists and can be read. */
+      /** True if the copy still exists and can be read. */
       is_kept: z.boolean(),
     }),
   ),

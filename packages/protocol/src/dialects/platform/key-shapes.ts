@@ -16,7 +16,7 @@ export const ApiKey = z.object({
   owner: z.string().nullable(),
   scopes: z.array(ApiScope),
   created_at: z.iso.datetime(),
-  /** The end of the key. Null if the key does not expire. */
+  /** The time at which the key expires. Null if the key does not expire. */
   expires_at: z.iso.datetime().nullable(),
   /** The last use, rounded to a minute. Null if the key was never used. */
   last_used_at: z.iso.datetime().nullable(),
@@ -27,7 +27,7 @@ export const ApiKey = z.object({
 });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** A key is shown only once. In the answer to a repeated request, `key` is null. */
+/** A key is shown only once. In the response to a repeated request, `key` is null. */
 export const MadeApiKey = ApiKey.extend({ key: z.string().nullable() });
 
 export const ApiKeyInput = z.strictObject({
@@ -48,7 +48,10 @@ export const ApiKeyRotation = z.strictObject({
   expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
 });
 
-/** Says what a key may do, in sentences and as rules. If a rule is null, it allows everything that the operator opened. */
+/**
+ * Says what a key may do, in sentences and as rules. If a rule is null, the key may use everything that the operator
+ * allows on this server.
+ */
 export const ApiKeyPolicy = z.object({
   key: z.object({ id: z.string(), name: z.string(), scopes: z.array(ApiScope) }),
   tenant: z.string(),

@@ -7,7 +7,7 @@ export const loginRoutes = {
     method: "POST",
     path: "/v1/login",
     scope: "open",
-    summary: "Log a browser in with a key. The answer sets a cookie that replaces the key for 12 hours",
+    summary: "Log a browser in with a key. The response sets a cookie that replaces the key for 12 hours",
     body: z.strictObject({ key: z.string().min(1).max(500) }),
     status: 204,
     readOnly: true,

@@ -9,7 +9,7 @@ export const Me = z.object({
     name: z.string(),
     /** Who is responsible for the key. */
     owner: z.string().nullable(),
-    /** The end of the key. Null if the key does not expire. */
+    /** The time at which the key expires. Null if the key does not expire. */
     expires_at: z.iso.datetime().nullable(),
     scopes: z.array(z.enum(["read", "run", "sql", "admin"])),
   }),
@@ -31,7 +31,8 @@ export const Me = z.object({
       available: z.boolean(),
       reason: z.string().nullable(),
       /**
-       * The folders that the operator opened. Empty if this key may not read the folders, or if only the default folders are open.
+       * The folders that the operator named. Empty if this key may not read the folders, or if the server reads the
+       * default folders.
        */
       roots: z.array(z.string()),
     }),

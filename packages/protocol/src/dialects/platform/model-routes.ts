@@ -18,7 +18,7 @@ export const modelRoutes = {
     method: "POST",
     path: "/v1/models",
     scope: "admin",
-    summary: "Add a model, or change its settings. No answer shows the key of a model",
+    summary: "Add a model, or change its settings. No response shows the key of a model",
     body: ModelInput,
     status: 201,
     response: ApiModel,

@@ -49,7 +49,7 @@ export const ModelTrial = z.object({
   /** `turned off`: according to its settings, the model does not have the ability. `not tried`: the model does not answer. */
   outcome: z.enum(["works", "fails", "turned off", "not tried"]),
   ms: z.int().nonnegative(),
-  /** The answer of the model, or the error. */
+  /** The model's answer, or the error. */
   detail: z.string(),
 });
 export type ModelTrial = z.infer<typeof ModelTrial>;

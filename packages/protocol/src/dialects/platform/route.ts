@@ -16,17 +16,17 @@ export interface Route {
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
   readonly status: 200 | 201 | 202 | 204;
-  /** The status of the same answer if the server cannot serve requests. */
+  /** The status of the same response if the server cannot serve requests. */
   readonly statusWhenFailing?: 503;
-  /** The body of a successful answer. */
+  /** The body of a successful response. */
   readonly response?: z.ZodType;
-  /** Content types of the answer, in addition to JSON. */
+  /** Content types of the response, in addition to JSON. */
   readonly produces?: readonly string[];
   /**
    * A POST that stores nothing, such as SQL or a login. The server processes a repeated request again, even if it has an Idempotency-Key.
    */
   readonly readOnly?: true;
-  /** The field with a secret. In the answer to a repeated request, this field is null. */
+  /** The field with a secret. In the response to a repeated request, this field is null. */
   readonly shownOnce?: string;
   /** An event of the stream that the route returns. The server does not store streams for repeated requests. */
   readonly stream?: z.ZodType;

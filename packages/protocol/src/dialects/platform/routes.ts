@@ -16,8 +16,8 @@ import { webhookRoutes } from "./webhook-routes.ts";
 import { workerRoutes } from "./worker-routes.ts";
 
 /**
- * Every route of the server: the platform API and the Claude API. The OpenAPI document and the client are generated from this list.
- * Reasons: decision 060.
+ * Every route of the server: the platform API and the Claude API. The OpenAPI document and the client are generated
+ * from this list. Reasons: decision 060 in docs/decisions.
  */
 export const ROUTES = {
   ...systemRoutes,
@@ -57,5 +57,5 @@ export interface RouteInput<Name extends RouteName> {
   readonly body: Input<Part<Name, "body">>;
 }
 
-/** The body of a route's successful answer. */
+/** The body of a route's successful response. */
 export type RouteOutput<Name extends RouteName> = Output<Part<Name, "response">>;

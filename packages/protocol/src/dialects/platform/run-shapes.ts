@@ -11,13 +11,13 @@ const Count = z.int().nonnegative();
 /** A run with the fields of conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
-  /** True if some usage is estimated, because an answer broke off. */
+  /** True if some usage is estimated, because a model's answer broke off or came without token counts. */
   estimated: z.boolean(),
   /** True if the built-in simulation answered. Such a run costs nothing. */
   simulated: z.boolean(),
   /**
-   * `queued`: the prompt waits for an earlier run. A run that waits for an answer is `running`, and the session's `activity` shows that
-   * it waits.
+   * `queued`: the prompt waits for an earlier run. A run that waits for a person or the client is `running`, and the
+   * session's `activity` shows that the run waits.
    */
   status: z.enum(["queued", "running", ...Outcome.options]),
   generated_files: z.array(AnyObject),
@@ -51,7 +51,7 @@ export const ApiStep = z.object({
   model: z.string(),
   /** The sequence of the event that started the call. */
   sequence: z.int().positive(),
-  /** `abandoned`: the worker died or the run ended before the answer came. */
+  /** `abandoned`: the worker died or the run ended before the model's answer was complete. */
   state: z.enum(["running", "generated", "failed", "abandoned"]),
   started_at: Instant,
   duration_ms: Count.nullable(),
@@ -67,9 +67,9 @@ export const ApiStep = z.object({
    */
   estimated: z.boolean(),
   reserved_micros: Count,
-  /** The built-in simulation answered. */
+  /** True if the built-in simulation answered instead of a model. */
   simulated: z.boolean(),
-  /** The number of tool calls in the answer. */
+  /** The number of tool calls in the model's answer. */
   calls: Count,
 });
 export type ApiStep = z.infer<typeof ApiStep>;
@@ -110,7 +110,10 @@ export const SentRequest = z.object({
       /** The path in the body, such as `tools`, `system.0` or `messages.2.0`. */
       path: z.string(),
       origin: z.enum(["tools", "system", "memory", "compaction", "message", "model", "result"]),
-      /** The event with this part. Null if the part comes from the agent or the loop. */
+      /**
+       * The sequence of the event with this part. Null if the part comes from the agent's settings or from Skein
+       * itself.
+       */
       sequence: z.int().positive().nullable(),
       /** Estimated from the length of the part, because models count only whole requests. */
       tokens: Count,

@@ -136,7 +136,7 @@ export const sessionRoutes = {
     query: z.strictObject({ format: z.enum(["json", "html", "markdown"]).default("json") }),
     status: 200,
     response: SessionFile,
-    // Browsers save an answer of this type, and do not show it.
+    // Browsers save a response of this type, and do not show it.
     produces: ["application/octet-stream"],
   },
   postMessage: {
@@ -178,8 +178,8 @@ export const sessionRoutes = {
       data: z.array(ApiEvent),
       next_after: z.int().nonnegative().nullable(),
       /**
-       * The value of `before` for the previous page. Null at the beginning of the log. Only answers to `before` or `order=last` have this
-       * field.
+       * The value of `before` for the previous page. Null at the beginning of the log. Only responses to requests with
+       * `before` or `order=last` have this field.
        */
       next_before: z.int().positive().nullable().optional(),
     }),

@@ -27,7 +27,7 @@ export const ApiSession = z.object({
   created_at: Instant,
   started_at: Instant.nullable(),
   finished_at: Instant.nullable(),
-  /** More detailed than `status`. For example, a session that waits for an answer is `awaiting`. */
+  /** More detailed than `status`. For example, a session that waits for a person's answer is `awaiting`. */
   activity: SessionStatus,
   /** How the last run ended. */
   outcome: Outcome.nullable(),
@@ -48,11 +48,11 @@ export const ApiSession = z.object({
   last_run_at: Instant.nullable(),
   usage: UsageTotals,
   ...CostTotals,
-  /** True if some usage is estimated, because an answer broke off. */
+  /** True if some usage is estimated, because a model's answer broke off or came without token counts. */
   estimated: z.boolean(),
   /**
-   * The amount that interrupted model calls may have cost beyond `cost_micros`. It counts against budgets until `reserved_until` or until
-   * the next answer. No total includes it.
+   * The amount that interrupted model calls may have cost beyond `cost_micros`. It counts against budgets until
+   * `reserved_until` or until the model's next answer. No total includes it.
    */
   reserved_micros: Count,
   reserved_until: Instant.nullable(),
@@ -63,10 +63,10 @@ export const ApiSession = z.object({
    */
   has_unknown_effect: z.boolean(),
   /**
-   * A sentence that says what all workers lack for this session. Only the answer for a single session has this field.
+   * A sentence that says what all workers lack for this session. Only responses with a single session have this field.
    */
   unserved: z.string().optional(),
-  /** Set if the session's prompt waits in the queue. Only the answer for a single session has this field. */
+  /** Set if the session's prompt waits in the queue. Only responses with a single session have this field. */
   queued: Queued.optional(),
 });
 export type ApiSession = z.infer<typeof ApiSession>;
@@ -225,7 +225,7 @@ export const SessionMatches = z.object({
   searched_until: Instant.nullable(),
 });
 
-/** An await in the list of all sessions, with some fields of its session. */
+/** An await, which is a call that waits for a person, the client or a subagent, with some fields of its session. */
 export const TenantAwait = ApiAwait.extend({
   session: z.object({
     id: Uuid,
@@ -252,7 +252,9 @@ export const AnswerInput = z.strictObject({
   updated_input: JsonObject.optional(),
 });
 
-/** The outcome of an answer. A refused answer is an error and has no such body. */
+/**
+ * What became of an answer to an await. If the server rejects the answer, the response is an error without this body.
+ */
 export const ApiAnswered = z.object({
   session_id: Uuid,
   tool_use_id: z.string(),

@@ -23,7 +23,7 @@ export const sqlRoutes = {
     path: "/v1/sql",
     scope: "sql",
     summary:
-      "Run one read-only SQL statement over the tenant's rows. Answers JSON lines, or Arrow if the client accepts it",
+      "Run one read-only SQL statement over the tenant's rows. Returns JSON lines, or Arrow if the client accepts it",
     body: z.strictObject({ sql: z.string().min(1).max(100_000) }),
     status: 200,
     produces: [JSON_LINES, ARROW_STREAM],

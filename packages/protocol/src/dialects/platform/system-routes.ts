@@ -10,7 +10,7 @@ export const systemRoutes = {
     method: "GET",
     path: "/health",
     scope: "open",
-    summary: "Get the health of the server. With a key, the answer has the health of each dependency",
+    summary: "Get the health of the server. With a key, the response has the health of each dependency",
     status: 200,
     statusWhenFailing: 503,
     response: Health,

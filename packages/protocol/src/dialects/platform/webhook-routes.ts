@@ -12,7 +12,7 @@ export const webhookRoutes = {
     method: "POST",
     path: "/v1/webhooks",
     scope: "admin",
-    summary: "Create a webhook for events of sessions and runs. Only this answer shows the secret",
+    summary: "Create a webhook for events of sessions and runs. Only this response shows the secret",
     body: WebhookInput,
     status: 201,
     response: Webhook.extend({ secret: z.string() }),

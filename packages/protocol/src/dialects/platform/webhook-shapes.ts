@@ -45,7 +45,7 @@ export const Delivery = z.object({
   event_sequence: z.int().positive(),
   state: z.enum(["pending", "delivered", "failed"]),
   attempts: Count,
-  /** The HTTP status of the last answer. Null if no answer came. */
+  /** The HTTP status of the last response. Null if no response came. */
   last_status: z.int().nullable(),
   last_error: z.string().nullable(),
   next_attempt_at: Instant.nullable(),

@@ -3,7 +3,7 @@ import { Uuid } from "../../ids.ts";
 import { MessageInput } from "./message-shapes.ts";
 import { AnswerInput } from "./session-shapes.ts";
 
-/** The answer to a command has the same `id`. */
+/** The response to a command has the same `id`. */
 const reference = { id: z.string().min(1).max(100).optional(), session_id: Uuid };
 
 /** A message that a client may send over `/v1/ws`, as JSON text. */

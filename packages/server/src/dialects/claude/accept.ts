@@ -48,8 +48,9 @@ export async function acceptQuery(
 }
 
 /**
- * Accepts a prompt for an existing session. If the session waits for exactly one question, the prompt answers the
- * question and the same run continues. With `when_running` set to `queue` or `replace`, the prompt answers no question.
+ * Accepts a prompt for an existing session. If the session waits for the answer to exactly one question, the prompt is
+ * this answer and the same run continues. With `when_running` set to `queue` or `replace`, the prompt answers no
+ * question.
  */
 export async function acceptResume(
   call: Caller,
@@ -173,7 +174,10 @@ function noSession(sessionId: string): ApiError {
   return new ApiError("SESSION_NOT_FOUND", `There is no session ${sessionId}.`);
 }
 
-/** Returns the gate of Claude Code. Rejects the request if Claude Code cannot run on this server or the key may not run it. */
+/**
+ * Returns the gate, through which the server checks and starts sessions of Claude Code. Rejects the request if Claude
+ * Code cannot run on this server or the key may not run it.
+ */
 export async function openGate(call: Caller): Promise<ClaudeGate> {
   const gate = call.shared.deps.claude;
   const problem = gate ? await gate.problem() : "This server does not run Claude Code.";

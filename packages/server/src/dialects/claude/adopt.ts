@@ -30,7 +30,7 @@ const SESSION_IN_PATH = /(?<=^(?:projects\/[^/]+|file-history)\/)[0-9a-f-]{36}/;
  * If another tenant had adopted the same session, the error for its original id would reveal that tenant's session.
  */
 function ownIds(files: readonly ClaudeFile[], tenant: string): readonly ClaudeFile[] {
-  // Sessions of the operator's Claude Code keep their ids.
+  // Sessions that the operator's tenant adopts keep their ids.
   if (tenant === OPERATOR) return files;
   const ids = new Set(files.flatMap(({ path }) => SESSION_IN_PATH.exec(path)?.[0] ?? []));
   return [...ids].reduce((renamed, id) => {

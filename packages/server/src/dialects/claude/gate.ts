@@ -28,8 +28,9 @@ export interface ClaudeGate {
   /** Returns a sentence for the caller if Claude Code cannot run on this server. */
   problem(): Promise<string | undefined>;
   /**
-   * Rejects options that the operator has not allowed. Returns the options for the log, with the real paths of folders
-   * and references instead of secrets. The secrets are stored under the session's id.
+   * Rejects options that the operator has not allowed. Returns the options as the session's events may contain them:
+   * with the real paths of folders, and with references instead of secrets. The secrets are stored under the session's
+   * id.
    */
   admit(
     options: Partial<ClaudeOptions>,

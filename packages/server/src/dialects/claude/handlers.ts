@@ -111,7 +111,10 @@ export async function control(
   await call.sessions.control(sessionId, changed, call.idempotency);
 }
 
-/** Answers an await of a session. The request must name the await only if several are open. */
+/**
+ * Answers an await of a session, which is a tool call that waits for a person or the client. The request must name the
+ * await only if several are open.
+ */
 export async function answer(
   call: Caller,
   sessionId: string,
@@ -190,7 +193,7 @@ async function health(call: RequestContext) {
   const status = store.status !== "ok" ? ("unhealthy" as const) : isWhole ? ("ok" as const) : ("degraded" as const);
   if (status === "unhealthy") call.reply.code(503);
   if (call.principal.scopes.length > 0) return { status, version, dependencies };
-  // Everybody may read this answer. So it contains only the names of failing dependencies, without reasons.
+  // Everybody may read this response. So it contains only the names of failing dependencies, without reasons.
   const failing = Object.entries(dependencies).filter(([, { status: state }]) => state === "error");
   return {
     status,

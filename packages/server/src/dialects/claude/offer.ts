@@ -3,7 +3,7 @@ import type { Handlers, RequestContext } from "../../request-context.ts";
 import { claudeSession, openGate } from "./accept.ts";
 import { checkpointIn } from "./checkpoints.ts";
 
-/** Routes for the offer of Claude Code, and for the files that a session changed. */
+/** Routes for what Claude Code offers to a new session, and for the files that a session changed. */
 export const offerHandlers = {
   async claudeOffer({ query }, call) {
     const gate = await openGate(call);

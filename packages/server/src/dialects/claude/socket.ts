@@ -97,7 +97,7 @@ export function createClaudeConnection(socket: WebSocket, caller: Caller, origin
     const body = parseInput(QueryRequest, { ...rest, prompt: words, session_id: continued });
     const run = await acceptQuery(caller, body, raw, "replace");
     current = run.sessionId;
-    // The client gets the answer to its message before the frames of the run.
+    // The client gets the `ack` for its message before the frames of the run.
     setImmediate(() => follow(run, body.stop_on_disconnect));
     return { message: "accepted", session_id: run.sessionId, run_id: run.runId };
   }

@@ -132,7 +132,10 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
     );
 }
 
-/** Returns the schemas of an agent's tools. `names` are tools of the server, and `frontend` are tools of the caller. */
+/**
+ * Returns the schemas of an agent's tools. `names` are tools of the server, and `frontend` are tools that the client
+ * runs.
+ */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
   // Checks the tools as the engine does. Without this check, an agent with invalid tools would accept prompts but never run.
   for (const { name, description, input_schema } of frontend)

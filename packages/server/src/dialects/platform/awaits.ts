@@ -12,7 +12,7 @@ import { type Caller, type Handlers, sessionIn } from "../../request-context.ts"
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkRights } from "../claude/rights.ts";
 
-/** The awaits and the tool calls of a session. */
+/** The tool calls of a session, and its awaits, which are calls that wait for a person, the client or a subagent. */
 export const awaitHandlers = {
   async listAwaits({ params }, call) {
     const { id, tenant } = await sessionIn(call, params);
@@ -65,7 +65,7 @@ async function namesOfAgents({ agents }: Caller, ids: readonly string[]): Promis
   return new Map(found.flatMap((agent) => (agent ? [[agent.id, agent.name] as const] : [])));
 }
 
-/** Writes the answer to an await into the log. */
+/** Writes the answer to an await into the session's event log. */
 export async function acceptAnswer(
   call: Caller,
   params: { session_id: string; agent_id?: string | undefined; tool_use_id: string },

@@ -2,7 +2,10 @@ import { capUses } from "@skein/core";
 import type { ApiCap } from "@skein/protocol";
 import type { RequestContext } from "../../request-context.ts";
 
-/** The caps on the runs that an API key of the caller's tenant starts, and the current use of each cap. */
+/**
+ * The caps (limits of the operator) on the runs that an API key of the caller's tenant starts, and the current use of
+ * each cap.
+ */
 export async function capsOfKey(call: RequestContext, keyName: string): Promise<ApiCap[]> {
   const { shared, principal } = call;
   const { caps: rules, store } = shared.deps;

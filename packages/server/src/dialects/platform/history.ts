@@ -10,7 +10,7 @@ import { folderFor } from "../claude/adopt.ts";
 import { storeClaudeAgent } from "../claude/built-in-agent.ts";
 import { sessionText } from "./sessions.ts";
 
-/** Returns why this key may not read Claude Code's sessions, or null if it may. */
+/** Returns why this key may not read the sessions of coding agents, or null if it may. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
   if (!history)
     return "This server does not show sessions of Claude Code. To show them, set SKEIN_HISTORY to their folders.";
@@ -19,7 +19,7 @@ export function historyRefusal(history: HistoryPort | undefined, principal: Prin
   return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";
 }
 
-/** Routes for the sessions in Claude Code's files. */
+/** Routes for the sessions in the files of Claude Code and other coding agents. */
 export const historyHandlers = {
   listHistorySessions: async ({ query }, call) => ({ checked: await historyOf(call).list(query, goneOf(call)) }),
   async getHistorySession(input, call) {
@@ -121,7 +121,7 @@ function historyWith(call: RequestContext): HistoryPort {
   return history;
 }
 
-/** Aborts when the client disconnects. */
+/** Returns a signal that aborts when the client disconnects. */
 function goneOf({ reply }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort(new KnownError("closed", "The client has disconnected.")));

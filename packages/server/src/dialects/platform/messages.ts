@@ -24,7 +24,7 @@ export const messageHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Writes a user's message into the log. A run becomes due. */
+/** Writes a user's message into the session's event log. A worker can then begin the message's run. */
 export async function acceptMessage(
   call: Caller,
   params: { session_id: string; agent_id?: string | undefined },

@@ -41,7 +41,7 @@ async function defaultModel({ models, shared }: Caller): Promise<string> {
   return (await models.default())?.name ?? shared.deps.defaultModel;
 }
 
-/** Whether a version of an agent uses the default model. Versions never change, so the answer is kept. */
+/** Whether a version of an agent uses the default model. Versions never change, so this value is kept. */
 const seen = new Map<string, boolean>();
 const SEEN = 10_000;
 
@@ -49,7 +49,7 @@ async function followsDefault({ agents }: Caller, { agent_id, agent_version }: S
   const key = `${agent_id}/${agent_version}`;
   const known = seen.get(key);
   if (known !== undefined) return known;
-  // Some versions of an agent in code are not stored. Such agents always name a model.
+  // Some versions of an agent that is defined in code are not stored. Such agents always name a model.
   const agent = await agents.version(agent_id, agent_version).catch((error: unknown) => {
     if (isKnownError(error, "not_found")) return undefined;
     throw error;

@@ -47,10 +47,10 @@ export const modelHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The maximum number of characters of an answer or an error in a trial. */
+/** The maximum number of characters of a model's answer or an error in a trial. */
 const MOST_DETAIL = 500;
 
-/** Aborts when the caller disconnects, when the server stops, and after TRIAL_MS. */
+/** Returns a signal that aborts when the caller disconnects, when the server stops, and after TRIAL_MS. */
 function endOf({ reply, shared }: RequestContext): AbortSignal {
   const gone = new AbortController();
   reply.raw.once("close", () => gone.abort());

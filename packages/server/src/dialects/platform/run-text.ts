@@ -32,7 +32,7 @@ function frameOf(text: string): string {
 /** A run to read, which may not have begun. */
 type AwaitedRun = Pick<WatchedRun, "sessionId" | "runId" | "messageId" | "after">;
 
-/** Returns the run of the path, also if the run has not begun because its prompt is still in the queue. */
+/** Returns the run of the path, even if the run has not begun because its prompt is still in the queue. */
 async function awaitedRun(
   call: RequestContext,
   params: { session_id: string; agent_id?: string | undefined; run_id: string },

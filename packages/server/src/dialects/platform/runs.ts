@@ -143,7 +143,7 @@ async function eventsOf(call: RequestContext, run: Run): Promise<readonly Event[
   });
 }
 
-/** Converts a model call to the format of the log, for models whose API has another format. */
+/** Converts a model call to the format of the Messages API, for models whose API has another format. */
 function wordsOf({ model, maxTokens, system, turns, tools, serverTools }: ModelCall): JsonObject {
   const all = [...tools, ...serverTools];
   return {
@@ -183,7 +183,7 @@ function sentRequests(
       sequence: event.sequence,
       betas: [...asked.betas],
       left_out: leftOut.map((left) => ({ ...left })),
-      // The state changes in place later, so the answer needs a copy.
+      // The state changes in place later, so the response needs a copy.
       body: structuredClone(body),
       sent: isOther && api !== "none" ? { api, body: structuredClone(sentBody) } : null,
       parts: [...parts.parts(state, body)],

@@ -119,8 +119,8 @@ async function queuedOf({ shared }: RequestContext, session: Session): Promise<S
 }
 
 /**
- * Sessions that are due within this time count as due. If a worker cannot run a session, the session is due again a
- * second later.
+ * Sessions that are due (have work for a worker) within this time count as due. If a worker cannot run a session, the
+ * session is due again a second later.
  */
 const SOON_MS = 2000;
 

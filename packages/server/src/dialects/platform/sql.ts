@@ -4,7 +4,7 @@ import { type RequestContext, type Handlers, TAKEN_OVER } from "../../request-co
 import type { SqlPart } from "../../deps.ts";
 import { OPERATOR, type Principal, allows, seesPrompts } from "../../keys.ts";
 
-/** Routes for SQL statements. The SQL port answers them in a separate sandbox. */
+/** Routes for SQL statements. The SQL port runs the statements in a separate sandbox. */
 export const sqlHandlers = {
   async askSql({ body }, call) {
     const { shared, principal, request, reply } = call;
@@ -51,9 +51,9 @@ export function mayAskHistory(principal: Principal): boolean {
 }
 
 /**
- * Sends lines as they arrive. The first line has the columns. The last line tells how the statement ended, and an
- * answer without it is incomplete. The process of a statement does not wait for a slow reader, so the number of unread
- * bytes is limited.
+ * Sends lines as they arrive. The first line has the columns. The last line tells how the statement ended, and a
+ * response without this line is incomplete. The process of a statement does not wait for a slow reader, so the number
+ * of unread bytes is limited.
  */
 async function sendLines(
   parts: AsyncGenerator<SqlPart>,
@@ -100,7 +100,7 @@ async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestConte
   return TAKEN_OVER;
 }
 
-/** Begins the answer. Sends a notice also as a header, because an Arrow stream cannot contain a notice. */
+/** Begins the response. Sends a notice also as a header, because an Arrow stream cannot contain a notice. */
 function begin(
   reply: RequestContext["reply"],
   type: string,
