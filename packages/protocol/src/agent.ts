@@ -82,12 +82,12 @@ export const AgentConfig = z.object({
   formatter: Formatter.default("json"),
   stream_meta_history_and_tool_results: z.boolean().default(false),
   compactor_type: CompactorType.default("none"),
-  /** A kind of agent memory: one of Skein, or one that the program defines. */
+  /** The kind of agent memory: a kind that is built into Skein, or a kind that the server's own code defines. */
   memory_store_type: MemoryStoreType.or(Line.min(1).max(50)).default("none"),
   max_retries: z.int().nonnegative().max(100).default(5),
   base_delay: z.number().nonnegative().default(1),
   /**
-   * Makes the model write a title after the first answer. The title costs an extra model call.
+   * If a session has no title at the end of a run, makes the model write a title. The title costs an extra model call.
    */
   generate_title: z.boolean().default(false),
   /** How many tool calls of one step run at the same time. */

@@ -176,7 +176,10 @@ export interface ServerDeps {
   readonly adoption?: Adoption | undefined;
   /** The models, for requests that show what Skein sent to a model. Without the models, such requests are rejected. */
   readonly models?: ModelCatalog | undefined;
-  /** Checks models that requests add, and tries models. Without it, a request can only add the name of a model. */
+  /**
+   * Checks models that requests add, and tests models with small calls. Without it, a request can only add the name of
+   * a model.
+   */
   readonly modelAdmin?: ModelAdmin | undefined;
   /** The model of an agent without a model setting, if the tenant's list has no default. */
   readonly defaultModel: string;

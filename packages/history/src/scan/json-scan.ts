@@ -91,7 +91,10 @@ export function skipString(bytes: Uint8Array, at: number, end: number): number {
   return -1;
 }
 
-/** Returns the position after the value that starts at `at`, or -1. Does not check that the text is valid JSON. */
+/**
+ * Returns the position after the value that starts at `at`, or -1 if no complete value starts there. Does not check
+ * that the text is valid JSON.
+ */
 export function skipValue(bytes: Uint8Array, at: number, end: number): number {
   const first = bytes[at];
   if (first === QUOTE) return skipString(bytes, at, end);

@@ -7,9 +7,9 @@
 export interface LineSplitter {
   /** Free space to read into. */
   space(): Buffer;
-  /** Accepts `count` new bytes and passes on the whole lines. */
+  /** Accepts `count` new bytes and passes the whole lines to `onRegion`. */
   took(count: number, onRegion: OnRegion): void;
-  /** Ends the file: passes on the last line if it has no line feed. */
+  /** Is called at the end of the file. Passes the last line to `onRegion` if the line has no line feed. */
   finish(onRegion: OnRegion): void;
 }
 

@@ -23,7 +23,7 @@ type DamageKind =
 /** A JSON object from a line of a file, with its position. */
 export interface ParsedLine {
   readonly line: number;
-  /** Where the line starts in the file. Two records glued into one line share line and offset. */
+  /** Where the line starts in the file. Two records that are glued into one line have the same `line` and `offset`. */
   readonly offset: number;
   readonly length: number;
   readonly value: Readonly<Record<string, unknown>>;
@@ -96,7 +96,10 @@ function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-/** Cuts out NUL bytes, which are not valid in JSON. After a crash, blocks that were not written may contain NUL bytes. */
+/**
+ * Cuts out NUL bytes, which are not valid in JSON. After a crash, parts of a file that were not written may contain NUL
+ * bytes.
+ */
 function withoutNulls(bytes: Buffer, start: number, end: number): Cut {
   const first = bytes.indexOf(0, start);
   if (first < 0 || first >= end) return { bytes, start, end, nulls: 0 };

@@ -75,7 +75,10 @@ function place(gram: number, factor: number): number {
   return Math.imul(gram, factor) >>> (32 - mostBits);
 }
 
-/** Combines the halves of the scratch bitmap as long as few bits are set. Returns the number of words that are left. */
+/**
+ * Combines the halves of the scratch bitmap as long as few bits are set. Returns the number of 32-bit words that are
+ * left.
+ */
 function joined(length: number, fullest: number): number {
   while (length > fewestWords) {
     const half = length / 2;

@@ -24,7 +24,7 @@ export async function buildIndex(options: IndexOptions = {}): Promise<IndexResul
     const { signal, onProgress } = options;
     const grams = await foldFiles(gramsFacet, files, { store, signal, onProgress, forgetStates: true });
     const details = await foldFiles(sessionDetailsFacet, files, { store, signal, forgetStates: true });
-    // The usage of other agents is in a separate facet. Only usage reports update that facet.
+    // The usage of other agents is stored separately, and only usage reports update it.
     const own = files.filter(({ root }) => !options.mirrors?.has(root));
     const usage = await foldFiles(usageFacet, own, { store, signal, forgetStates: true });
     const present = new Set(files.map(({ path }) => path));

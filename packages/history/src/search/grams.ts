@@ -142,7 +142,10 @@ function recordsOf(line: Buffer, offset: number): readonly Value[] {
   return [...records.map(({ value }) => value), ...(damaged ? [damaged] : [])];
 }
 
-/** Returns a text in lower case. If its length changes, `wordTerm` uses another rule, which needs a second text. */
+/**
+ * Returns a text in lower case. If lower case changes the length of the text, `wordTerm` (query.ts) compares by another
+ * rule, for which a second text is returned.
+ */
 function lowerCases(text: string): readonly string[] {
   const lower = text.toLowerCase();
   return lower.length === text.length ? [lower] : [lower, text.toUpperCase().toLowerCase()];

@@ -21,12 +21,12 @@ export interface SearchFilesOptions {
   readonly until: number;
   readonly store: FacetStore;
   readonly signal?: AbortSignal | undefined;
-  /** Decides which matches may still be on the page. Without it, the search finds all matches. */
+  /** Decides which matches may still be on the requested page. Without it, the search finds all matches. */
   readonly choice?: Choice;
 }
 
 interface Choice {
-  /** Whether all matches are still counted. */
+  /** Whether the search still counts all matches, even if they cannot be on the page. */
   isOpen(): boolean;
   /** Whether a match with this score and time, at this offset of the file or after it, may be on the page. */
   isWorth(score: number, time: number, file: DataFile, offset: number): boolean;

@@ -13,7 +13,7 @@ interface Hour {
 }
 
 /**
- * Counts usage in five-hour blocks, with which people estimate their limits. A block starts at the full hour of its
+ * Counts usage in five-hour blocks, with which people estimate their limits. A block starts at the full hour before its
  * first call. The next block starts with a call that is more than five hours after the start of the block or after the
  * previous call. If more than five hours pass without a call, a gap comes between the blocks. The real limits are not
  * in the files, so blocks are an estimate.

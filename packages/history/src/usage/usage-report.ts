@@ -1,4 +1,4 @@
-/** The usage report. All costs are computed from the price table. Totals of Claude Code are not used. */
+/** The usage report. All costs are computed from the price table. Totals that Claude Code recorded are not used. */
 import type { SourceName } from "../sources/port/source.ts";
 
 export interface UsageTotals {

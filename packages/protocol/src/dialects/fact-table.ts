@@ -33,7 +33,8 @@ export const ACTION_TYPES = [
 export type ActionType = (typeof ACTION_TYPES)[number];
 
 /**
- * Describes how a row of agent_runs is made from a fact's data. SQL views and documents are generated from this description.
+ * Describes how a row of agent_runs is made from the data of a fact, which is what an event records. SQL views and
+ * documents are generated from this description.
  */
 export interface ActionRow {
   readonly action: ActionType;

@@ -48,8 +48,8 @@ export const sessionFacts = {
     /** In a subagent's session: the tool call that started the subagent, in the session of its caller. */
     subagent_of: z.object({ session_id: Uuid, tool_use_id: z.string() }).nullable(),
     /**
-     * The name of the API key that opened the session. A subagent's session has the same name as the session that
-     * called it. Missing if no key was used.
+     * The name of the API key that opened the session. In a subagent's session, this is the key that opened the session
+     * of its caller. Missing if no key was used.
      */
     opened_by: z.string().max(255).optional(),
   }),

@@ -71,8 +71,8 @@ function transcriptsFor(root: string): ReadonlyMap<string, string> {
 }
 
 /**
- * Returns the folders with sessions. Each account has one per organization, which may contain the folder `agent` with
- * sessions of agents.
+ * Returns the folders with sessions. Each account has one folder per organization. This folder may contain the folder
+ * `agent`, which has sessions of agents.
  */
 function accountFolders(base: string, problems: Problem[]): readonly string[] {
   const foldersIn = (folder: string): readonly string[] =>

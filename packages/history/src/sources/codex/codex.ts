@@ -181,8 +181,9 @@ function readThread(unit: Unit, writer: TranscriptWriter): void {
   if (unit.extra?.["archived"] === true) writer.other("archived", {}, { from: "line 1" });
 
   /**
-   * Continues after the base, which is the line of another file that comes before the first line of this file, if the
-   * base is in an earlier file of this thread. If not, reads the base from the files of other threads.
+   * The base of a file is the line of another file after which the file begins. If the base is in an earlier file of
+   * this thread, continues after the base. If not, reads the conversation up to the base from the files of other
+   * threads.
    */
   function goOn(base: Base | undefined): void {
     if (!base || ends?.goBack(base)) return;
@@ -207,7 +208,7 @@ function endsIn(files: readonly string[], writer: TranscriptWriter, rollout: Rol
     },
     goBack(base: Base): boolean {
       const isOwn = files.some((path) => idsOf(path)?.rollout === base.rollout);
-      // If the base has no entry in `lines`, the base is the whole file.
+      // If the base has no entry in `lines`, it is the end of its file.
       if (isOwn) rollout.branch(lines.get(keyOf(base)) ?? rollout.end());
       return isOwn;
     },

@@ -9,7 +9,7 @@ export interface Rollout {
   add(record: Value, from: string): void;
   /** Adds a record of the thread from which this thread was forked. */
   inherit(record: Value, from: string): void;
-  /** Ends the open answer. Returns the id of the conversation's last line. */
+  /** Writes the open answer, whose parts were collected so far. Returns the id of the conversation's last line. */
   end(): string | null;
   /** Makes `line` the parent of the next line. */
   branch(line: string | null): void;

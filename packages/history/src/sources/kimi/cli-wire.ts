@@ -56,8 +56,8 @@ export function createSteps(sessionId: string, writer: TranscriptWriter) {
 }
 
 /**
- * Makes the id of a model call from names in its record and its token counts, so that a copy in a fork does not count
- * again. Returns undefined if a part of the id is missing.
+ * Makes the id of a model call from its token counts and from names in its record, so that a copy in a fork does not
+ * count again. Returns undefined if a part of the id is missing.
  */
 export function callOf(names: readonly (string | number | null)[], tokens: CallTokens): string | undefined {
   if (names.includes(null)) return undefined;

@@ -45,7 +45,7 @@ export function nextState({ source, root, folder }: MirrorPlace, known: MirrorSt
       heads.set(unit.id, before?.stamp === unit.stamp ? before : headOf(source, unit, before));
     } catch (error) {
       problems.push({ path: unit.path, message: messageOf(error) });
-      // The earlier head is used. Its stamp is outdated, so the next call tries again.
+      // The earlier data about the session is used. Its stamp is outdated, so the next call tries again.
       if (before) heads.set(unit.id, before);
     }
   }

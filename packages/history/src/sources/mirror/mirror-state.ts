@@ -78,7 +78,7 @@ export function saveState(folder: string, state: MirrorState): void {
   saveMark(folder, state);
 }
 
-/** Writes a small file into the folder, which says from which agent the sessions come. */
+/** Writes a small file that says from which agent the sessions of this folder come. */
 export function saveMark(folder: string, { source, root, claims, problems }: RootMark): void {
   const text = JSON.stringify({ source, root, claims, problems });
   const path = join(folder, "source.json");

@@ -32,12 +32,12 @@ export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent
   }
 }
 
-/** Also false for a path that this user may not access, which is reported as a problem. */
+/** Returns false also for a path that this user may not access, and reports this path as a problem. */
 export function isFolder(path: string, problems?: Problem[]): boolean {
   return statOf(path, problems)?.isDirectory() ?? false;
 }
 
-/** Also false for a path that this user may not access, which is reported as a problem. */
+/** Returns false also for a path that this user may not access, and reports this path as a problem. */
 export function isFile(path: string, problems?: Problem[]): boolean {
   return statOf(path, problems)?.isFile() ?? false;
 }
@@ -76,7 +76,8 @@ interface Stamped {
 }
 
 /**
- * Returns a text that changes when one of these files or folders changes, and the newest time. A path may be missing.
+ * Returns a text that changes when one of these files or folders changes, and the time of the newest change. A path may
+ * be missing.
  */
 export function stampOf(...paths: readonly string[]): Stamped {
   const stamps: string[] = [];

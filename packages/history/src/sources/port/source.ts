@@ -87,7 +87,7 @@ export interface Unit {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/** The names of all sources, in the order in which a path is checked. */
+/** The names of all sources, in the order in which their `owns` is called for a path. */
 export const sourceNames = [
   "claude-desktop",
   "claude-code",

@@ -23,7 +23,7 @@ export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
  */
 export interface Envelope {
   readonly type: EnvelopeType;
-  /** The session. */
+  /** The id of the session. */
   readonly agent: string;
   readonly final: boolean;
   readonly delta: string;

@@ -12,8 +12,8 @@ export type Format = AgentConfig["formatter"];
 export const DONE = "[DONE]";
 
 /**
- * Turns events and draft pieces into text, one item at a time. A formatter has no side effects, but remembers earlier
- * items.
+ * Turns events, and draft pieces (parts of an answer that the model is writing), into text, one item at a time. A
+ * formatter has no side effects, but remembers earlier items.
  */
 export interface TextFormatter {
   add(item: Event | DraftPiece): readonly string[];

@@ -13,8 +13,9 @@ interface Sent {
 }
 
 /**
- * Turns the model's messages into envelopes. Sends draft pieces immediately. When the event with the complete message
- * arrives, sends only the text that was not sent as a draft.
+ * Turns the model's messages into envelopes. Sends draft pieces, which are parts of a message that the model is
+ * writing, immediately. When the event with the complete message arrives, sends only the text that was not sent as a
+ * draft.
  */
 export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;

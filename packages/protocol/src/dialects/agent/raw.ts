@@ -4,8 +4,8 @@ import type { Failure } from "../../error.ts";
 import type { Event, FactData } from "../../event.ts";
 
 /**
- * Returns the events of the Messages API unchanged. If draft pieces were missed, makes the events again from the stored
- * message.
+ * Returns the events of the Messages API, which arrive in draft pieces, unchanged. If draft pieces were missed, makes
+ * the events again from the stored message.
  *
  * If a model call is abandoned, an `error` event with `reset` follows, and the reader discards the sent part.
  */

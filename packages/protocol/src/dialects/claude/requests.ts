@@ -101,7 +101,10 @@ export const AnswerRequest = z.strictObject({
   tool_use_id: z.string().min(1).max(200).nullish(),
 });
 
-/** Changes the session's permission mode or model, also during a run. Other types get the answer `unknown_type`. */
+/**
+ * Changes the session's permission mode or model, also during a run. For other types, the response has the status
+ * `unknown_type`.
+ */
 export const ControlRequest = z.strictObject({
   type: z.string().min(1).max(100),
   permission_mode: PermissionMode.nullish(),

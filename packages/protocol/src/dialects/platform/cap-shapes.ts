@@ -1,12 +1,15 @@
 import { z } from "zod";
 
-/** A cap of the operator and its current use. `runs` or `spend` is null if the cap does not limit it. */
+/**
+ * A cap, which is a limit that the operator set, and its current use. `runs` or `spend` is null if the cap does not
+ * limit it.
+ */
 export const ApiCap = z.object({
   of: z.enum(["key", "agent", "tenant"]),
   name: z.string(),
   runs: z
     .object({
-      /** The most runs in progress at the same time. */
+      /** The largest allowed number of runs in progress at the same time. */
       limit: z.number(),
       under_way: z.number(),
       waiting: z.number(),

@@ -8,7 +8,7 @@ import { AnyObject } from "./page.ts";
 const Instant = z.iso.datetime();
 const Count = z.int().nonnegative();
 
-/** A run with the fields of conversation_history. */
+/** A run, with additional fields that have the names of the agent tables' conversation_history. */
 export const ApiRun = z.object({
   ...Run.shape,
   /** True if some usage is estimated, because a model's answer broke off or came without token counts. */
@@ -24,7 +24,7 @@ export const ApiRun = z.object({
   /** The id of the run. The agent tables call a run a conversation. */
   conversation_id: Uuid,
   run_id: Uuid,
-  /** The session. */
+  /** The id of the session. The agent tables call a session an agent. */
   agent_uuid: Uuid,
   /** The number of the run in its session, from 1. */
   sequence_number: z.int().positive(),
@@ -42,7 +42,7 @@ export const ApiRunWithMessages = ApiRun.extend({
   messages: z.array(z.object({ role: z.string(), content: z.union([z.string(), z.array(AnyObject)]) })),
 });
 
-/** A model call: an attempt at a step, or a call for a title or a summary. */
+/** A model call: an attempt at a step, or a call for a title, a summary or a compaction. */
 export const ApiStep = z.object({
   run_id: Uuid,
   step: Count,
@@ -78,7 +78,7 @@ export type ApiStep = z.infer<typeof ApiStep>;
 export const RunLog = z.object({
   /** The number of the row in its run, from 1. */
   log_id: z.int().positive(),
-  /** The session. */
+  /** The id of the session. The agent tables call a session an agent. */
   agent_uuid: Uuid,
   run_id: Uuid,
   timestamp: Instant,

@@ -202,7 +202,7 @@ export const SearchQuery = SessionQueryInput.pick({
   cursor: true,
   include: true,
 }).extend({
-  /** The text to find. Upper and lower case are the same. */
+  /** The text to find. Ignores case. */
   q: z.string().min(2).max(200),
   limit: z.coerce.number().int().min(1).max(200).optional(),
 });

@@ -5,7 +5,9 @@ import type { AskedRun } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 import { stopRun } from "./stream.ts";
 
-/** Waits until a run is over or needs an answer, and returns all its messages in one response. */
+/**
+ * Waits until a run is over or needs an answer of a person or the client, and returns all its messages in one response.
+ */
 export async function singleResponse(
   call: RequestContext,
   run: AskedRun,

@@ -98,7 +98,7 @@ function frameText({ event, id, data }: StreamEvent): string {
   return `event: ${event}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
 }
 
-/** Returns the last frame if a connection ends before its run. A reader with a valid key reconnects. */
+/** Returns the last frame if a connection ends before its run. A reader with a valid key can reconnect. */
 function closing(reason: StreamEnd): string {
   return frameText({ event: "error", data: CLOSING[reason] });
 }

@@ -50,7 +50,7 @@ export const awaitHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** The kinds of awaits that a caller can answer. A subagent's await is answered by the subagent. */
+/** The kinds of awaits that a caller can answer. Only a subagent answers the await for this subagent. */
 const ANSWERABLE = ["frontend_tool", "question", "approval"] as const;
 
 async function namesOfAgents({ agents }: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -13,10 +13,10 @@ import { sessionText } from "./sessions.ts";
 /** Returns why this key may not read the sessions of coding agents, or null if it may. */
 export function historyRefusal(history: HistoryPort | undefined, principal: Principal): string | null {
   if (!history)
-    return "This server does not show sessions of Claude Code. To show them, set SKEIN_HISTORY to their folders.";
+    return "This server does not show the sessions of coding agents. To show them, set SKEIN_HISTORY to their folders.";
   const isNamed = allows(principal, "admin") || history.keys.includes(principal.name);
   if (principal.tenant === OPERATOR && isNamed) return null;
-  return "Claude Code's sessions are open to admin keys of the operator, and to the keys that SKEIN_HISTORY_KEYS names.";
+  return "Only admin keys of the operator, and keys that SKEIN_HISTORY_KEYS names, may read the sessions of coding agents.";
 }
 
 /** Routes for the sessions in the files of Claude Code and other coding agents. */

@@ -46,8 +46,8 @@ async function awaitedRun(
 }
 
 /**
- * Yields the events of a run and the drafts of its steps, until the run is over or waits for an answer. Fills `history`
- * with the messages before the run before it yields the first item.
+ * Yields the events of a run and the draft pieces of the model's answers, until the run is over or waits for a person
+ * or the client. Fills `history` with the messages before the run before it yields the first item.
  */
 async function* runItems(
   { sessions, shared: { deps } }: RequestContext,

@@ -45,7 +45,9 @@ export const sqlHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Claude Code's files belong to the operator: in SQL, only admin keys of the operator's tenant may read them. */
+/**
+ * The files of coding agents belong to the operator. In SQL, only admin keys of the operator's tenant may read them.
+ */
 export function mayAskHistory(principal: Principal): boolean {
   return principal.tenant === OPERATOR && allows(principal, "admin");
 }

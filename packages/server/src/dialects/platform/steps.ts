@@ -67,7 +67,7 @@ function begun(event: Of<"step.started">): ApiStep {
   };
 }
 
-/** Ends the open call of this event. Two calls may be open, because a title may be generated while a step runs. */
+/** Ends the open call to which this event belongs. The end of a run ends all its calls that are still open. */
 function end(steps: readonly ApiStep[], event: Event): void {
   const running = steps.filter(({ state }) => state === "running");
   switch (event.event_type) {

@@ -104,7 +104,9 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
   };
 }
 
-/** Makes the path of a copy. The name comes from a transcript, so it could lead out of the folder. */
+/**
+ * Makes the path of a copy. The name is checked, because it comes from a transcript and could lead out of the folder.
+ */
 function backupPath(folder: string, name: string | null): string | null {
   if (name === null || !/^[0-9A-Za-z]+@v\d+$/.test(name)) return null;
   const path = join(folder, name);

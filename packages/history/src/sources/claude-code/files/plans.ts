@@ -27,7 +27,7 @@ function plansFolder(root: string): string {
     const { plansDirectory } = JSON.parse(readFileSync(join(root, "settings.json"), "utf8")) as {
       plansDirectory?: unknown;
     };
-    // A relative path is inside each project, and the settings do not have a list of projects.
+    // A relative path is not used: it is inside each project, and the settings do not have a list of projects.
     if (typeof plansDirectory === "string" && isAbsolute(plansDirectory)) return plansDirectory;
   } catch {
     // There are no settings, or they cannot be read.

@@ -57,7 +57,7 @@ export const UserLine = z.looseObject({
   planContent: text,
 });
 
-/** One content block of an answer. All lines of an answer have the same `message.id`. */
+/** One content block of a model's answer. All lines of an answer have the same `message.id`. */
 export const AssistantLine = z.looseObject({
   type: z.literal("assistant"),
   ...envelope,

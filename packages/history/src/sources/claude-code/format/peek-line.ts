@@ -121,7 +121,9 @@ function walkHead(bytes: Buffer, start: number, end: number, peek: Peek): boolea
   return false;
 }
 
-/** The keys of interest differ in length or first letter, so one comparison per key is enough to distinguish them. */
+/**
+ * The keys of interest differ in length or first letter. One more letter distinguishes some of them from other keys.
+ */
 // oxlint-disable-next-line max-params
 function noteString(
   bytes: Buffer,

@@ -1,4 +1,4 @@
-/** Finds the best score that a match in a line can have. Search does not parse lines with a low score. */
+/** Finds the best score that a match in a line can have. A search does not parse a line whose best score is too low. */
 import { newPeek, peekLine } from "../format/peek-line.ts";
 import { weights } from "../../../search/match-line.ts";
 import type { Query } from "../../../search/query.ts";
