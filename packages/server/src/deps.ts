@@ -132,8 +132,8 @@ export interface ServerDeps {
   /** Whether this process only works on sessions. Such a process answers only `/health` and metrics. */
   readonly isWorker?: boolean | undefined;
   /**
-   * Carries the model's text while it is written, and notices of deleted sessions, between machines. `/health` checks
-   * the bus.
+   * Carries the model's unfinished text between machines. The server removes a deleted session from the bus, and
+   * `/health` checks the bus.
    */
   readonly bus?: Bus | undefined;
   /** Keeps the files that agents make. */

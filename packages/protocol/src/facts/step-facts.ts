@@ -152,7 +152,7 @@ export const stepFacts = {
     ...happenedAt,
   }),
   /**
-   * An answer to an await, which is a call that waits for a person, the client or a subagent. The answer is stored
+   * An answer to an await, which is a tool call that waits for a person, the client or a subagent. The answer is stored
    * before the session's worker acts on it.
    */
   "await.answered": z.object({

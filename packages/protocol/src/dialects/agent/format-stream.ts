@@ -44,9 +44,9 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * Creates a formatter for events and draft pieces. A client gets the same complete text even if the formatter missed
- * draft pieces. `json` and `xml` send tool calls whole. If the model is called again after a part of its answer was
- * sent, the formatter first sends an `error` with `reset: true`.
+ * Creates a formatter for events and draft pieces. For a complete answer, a client gets the same text even if the
+ * formatter missed draft pieces. `json` and `xml` send tool calls whole. If the model is called again after a part of
+ * its answer was sent, the formatter first sends an `error` with `reset: true`.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {
   return FORMATTERS[format](options);

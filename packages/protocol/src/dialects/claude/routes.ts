@@ -48,7 +48,7 @@ export const claudeRoutes = {
     method: "POST",
     path: "/api/v1/query/single",
     scope: "run",
-    summary: "Send a prompt to Claude Code, and get one response at the end of the run",
+    summary: "Send a prompt to Claude Code, and get one response when the run is over or waits for an answer",
     body: QueryRequest,
     status: 200,
     response: SingleResponse,

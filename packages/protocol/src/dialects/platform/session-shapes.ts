@@ -225,7 +225,9 @@ export const SessionMatches = z.object({
   searched_until: Instant.nullable(),
 });
 
-/** An await, which is a call that waits for a person, the client or a subagent, with some fields of its session. */
+/**
+ * An await, which is a tool call that waits for a person, the client or a subagent, with some fields of its session.
+ */
 export const TenantAwait = ApiAwait.extend({
   session: z.object({
     id: Uuid,

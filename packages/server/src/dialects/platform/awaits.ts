@@ -12,7 +12,9 @@ import { type Caller, type Handlers, sessionIn } from "../../request-context.ts"
 import { PLACES, cursorOf, placeOf } from "../../http/cursor.ts";
 import { checkRights } from "../claude/rights.ts";
 
-/** The tool calls of a session, and its awaits, which are calls that wait for a person, the client or a subagent. */
+/**
+ * The tool calls of a session, and its awaits, which are tool calls that wait for a person, the client or a subagent.
+ */
 export const awaitHandlers = {
   async listAwaits({ params }, call) {
     const { id, tenant } = await sessionIn(call, params);

@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from "node:fs";
 import { join } from "node:path";
 import { filesBelow } from "../../../disk/durable-files.ts";
 
-/** Lists the files of a data directory that an archive keeps. Settings, credentials and caches are not archived. */
+/** Lists the files of a data directory for an archive. Settings, credentials and caches are not archived. */
 export function keptFiles(root: string): readonly string[] {
   const folders = ["projects", "file-history", "plans", "todos", "tasks"];
   const files = folders.flatMap((name) => filesBelow(join(root, name)).files);
