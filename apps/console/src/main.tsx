@@ -5,14 +5,14 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 // oxlint-disable-next-line import/no-unassigned-import -- a style has nothing to import.
 import "./styles/index.css";
+import { watchedFetch } from "./api/connection.ts";
 import { takeKey } from "./api/login.ts";
-import { timedFetch } from "./api/server-clock.ts";
 import { App } from "./app.tsx";
 import { applyTheme, chosenTheme } from "./shell/theme.ts";
 
 applyTheme(chosenTheme());
 // The browser's cookie authenticates the requests.
-const client = createClient({ url: "", fetch: timedFetch });
+const client = createClient({ url: "", fetch: watchedFetch });
 const key = takeKey();
 const root = document.getElementById("root");
 if (root)

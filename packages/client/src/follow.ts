@@ -9,6 +9,13 @@ export interface ConnectionOptions {
    * each attempt that delivers nothing.
    */
   readonly onReconnect?: (attempt: number) => void;
+  /** Called when the server has accepted a connection, before its first event. */
+  readonly onOpen?: () => void;
+  /**
+   * Waits before a new attempt. An application that learns otherwise that the server answers again may wait for less than
+   * `ms`.
+   */
+  readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /**
    * How long a connection may be silent before the client closes it and connects again. The server sends something
    * every 15 s.
@@ -138,7 +145,7 @@ export async function* followHistory(
 async function* frames(
   client: ClientOptions,
   path: () => string,
-  { signal, onReconnect, silenceMs = SILENCE_MS }: ConnectionOptions,
+  { signal, onReconnect, onOpen, pause = wait, silenceMs = SILENCE_MS }: ConnectionOptions,
 ): AsyncGenerator<SseFrame> {
   let failures = 0;
   for (;;) {
@@ -147,7 +154,7 @@ async function* frames(
     const abort = (): void => stop.abort();
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      for await (const frame of connection(client, { path: path(), stop, silenceMs })) {
+      for await (const frame of connection(client, { path: path(), stop, silenceMs, onOpen })) {
         failures = 0;
         yield frame;
         if (frame.event === "stream.closing") break;
@@ -161,13 +168,20 @@ async function* frames(
     }
     failures += 1;
     onReconnect?.(failures);
-    await wait(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2), signal);
+    await pause(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2), signal);
   }
+}
+
+interface ConnectionWork {
+  readonly path: string;
+  readonly stop: AbortController;
+  readonly silenceMs: number;
+  readonly onOpen: (() => void) | undefined;
 }
 
 async function* connection(
   client: ClientOptions,
-  { path, stop, silenceMs }: { path: string; stop: AbortController; silenceMs: number },
+  { path, stop, silenceMs, onOpen }: ConnectionWork,
 ): AsyncGenerator<SseFrame> {
   const response = await (client.fetch ?? fetch)(`${client.url.replace(/\/$/, "")}${path}`, {
     headers: { ...keyHeader(client), accept: "text/event-stream" },
@@ -175,6 +189,7 @@ async function* connection(
   });
   if (!response.ok) throw await errorOf(response);
   if (!response.body) return;
+  onOpen?.();
   yield* sseFrames(response.body.pipeThrough(silenceBreaker(stop, silenceMs)));
 }
 
@@ -197,7 +212,7 @@ function isFinal(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408 && status !== 429;
 }
 
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+function wait(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {
       clearTimeout(timer);

@@ -82,6 +82,30 @@ test("follow continues over connections that are cut, without a gap or a repeat"
   expect(reconnects).toBeGreaterThanOrEqual(4);
 });
 
+test("follow says when a connection is open again, and the application can end the wait before an attempt", async () => {
+  const { url, key } = await testServer();
+  const { url: through, slam } = await door(url);
+  const direct = createClient({ url, apiKey: key });
+  const agent = await direct.createAgent({ body: { name: "Helper" } });
+  const { id } = await direct.createSession({ body: { agent_id: agent.id } });
+  const stop = new AbortController();
+  let opened = 0;
+  const waits: number[] = [];
+  const following = (async () => {
+    const onOpen = (): unknown => (opened += 1);
+    const pause = async (ms: number): Promise<void> => void waits.push(ms);
+    const follower = createClient({ url: through, apiKey: key }).follow(id, { signal: stop.signal, onOpen, pause });
+    for await (const _ of follower);
+  })();
+  await vi.waitFor(() => expect(opened).toBe(1), PATIENCE_MS);
+  slam();
+  // Nothing happens in the session, so no event says that the connection is back.
+  await vi.waitFor(() => expect(opened).toBe(2), PATIENCE_MS);
+  expect(waits[0]).toBeGreaterThan(0);
+  stop.abort();
+  await following;
+});
+
 test("follow ends with the session, and throws errors that a retry would not fix", async () => {
   const { url, key } = await testServer();
   const client = createClient({ url, apiKey: key });

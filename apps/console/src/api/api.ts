@@ -1,5 +1,6 @@
 import { type Client, type Followed, type FollowedChange, type FollowedHistory, SkeinError } from "@skein/client";
 import type { RouteInput, RouteOutput } from "@skein/protocol";
+import { isUnreachable, pauseUntilBack } from "./connection.ts";
 import type { HistoryKey } from "./history-key.ts";
 import { askSql, inTurn, type SqlAnswer } from "./sql.ts";
 
@@ -78,7 +79,7 @@ export function createApi(client: Client) {
     me: () => client.getMe(),
     /** Follows changes of the tenant's sessions until the signal aborts. */
     changes: (options: Parameters<Client["followChanges"]>[0]): AsyncGenerator<FollowedChange> =>
-      client.followChanges(options),
+      client.followChanges({ pause: pauseUntilBack, ...options }),
 
     sessions: (query: SessionPageQuery, signal?: AbortSignal) =>
       client.listSessions({ query: sessionQuery(query), ...(signal && { signal }) }),
@@ -135,7 +136,7 @@ export function createApi(client: Client) {
         signal,
       }),
     follow: (id: string, options: Parameters<Client["follow"]>[1]): AsyncGenerator<Followed> =>
-      client.follow(id, options),
+      client.follow(id, { pause: pauseUntilBack, ...options }),
     say: (
       id: string,
       message: { content: PromptContent; mode: MessageMode; idempotencyKey: string; modelId?: string },
@@ -249,7 +250,7 @@ export function createApi(client: Client) {
     historyUsage: async (query: RouteInput<"getHistoryUsage">["query"]) =>
       (await client.getHistoryUsage({ query })).data,
     historyChanges: (options: Parameters<Client["followHistory"]>[0]): AsyncGenerator<FollowedHistory> =>
-      client.followHistory(options),
+      client.followHistory({ pause: pauseUntilBack, ...options }),
 
     webhooks: async () => (await client.listWebhooks()).data,
     createWebhook: (body: RouteInput<"createWebhook">["body"]) => client.createWebhook({ body }),
@@ -313,7 +314,7 @@ export function sentenceOf(error: unknown): string {
     if (error.status === 401) return "The key is not known here, or it was revoked. Log in with another key.";
     return error.message;
   }
-  if (error instanceof TypeError) return "The server cannot be reached. It may be restarting.";
+  if (isUnreachable(error)) return "The server cannot be reached. It may be restarting.";
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -2,6 +2,7 @@ import type { FollowedChange } from "@skein/client";
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { type Api, type Session, type Waiting, isUnauthorized } from "./api.ts";
+import { onConnection } from "./connection.ts";
 import { useApi } from "./context.tsx";
 import { streamInTurns } from "./stream-turns.ts";
 
@@ -76,12 +77,14 @@ export function useFollowChanges({ onUnauthorized, isKept }: FollowOptions): voi
   useEffect(() => {
     const stop = new AbortController();
     const news = createNews(queries);
+    const stopListening = onConnection(() => void queries.invalidateQueries({ queryKey: ["health"] }));
     void follow({ api, queries, signal: stop.signal, isKept, news }).catch((error: unknown) => {
       if (isUnauthorized(error)) onUnauthorized();
     });
     return () => {
       stop.abort();
       news.stop();
+      stopListening();
     };
     // oxlint-disable-next-line exhaustive-deps -- the same functions in new objects change nothing.
   }, [api, queries]);

@@ -1,6 +1,7 @@
 import { QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useCallback, useContext } from "react";
+import { createContext, useCallback, useContext, useSyncExternalStore } from "react";
 import { type Api, isFinal, isUnauthorized } from "./api.ts";
+import { lostSince, onConnection } from "./connection.ts";
 
 const ApiContext = createContext<Api | null>(null);
 export const ApiProvider = ApiContext.Provider;
@@ -71,6 +72,11 @@ export function useHealth() {
     refetchInterval: ({ state }) => (state.status === "error" ? AWAY_MS : HEALTH_MS),
     retry: false,
   });
+}
+
+/** Since when the server does not answer, as in `lostSince`. */
+export function useLostSince(): number | undefined {
+  return useSyncExternalStore(onConnection, lostSince);
 }
 
 /** Returns a function that marks all lists of sessions and awaits, and all single sessions, as out of date. */

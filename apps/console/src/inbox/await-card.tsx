@@ -1,7 +1,7 @@
 import { useRef, useState } from "react";
 import { Link } from "wouter";
-import { sentenceOf } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
+import { useProblem } from "../api/use-problem.ts";
 import { callWords } from "../session/call-words.ts";
 import { InputView } from "../session/call-view.tsx";
 import { visibleLine } from "../text/safe-text.ts";
@@ -32,11 +32,11 @@ export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: 
   const now = useNow(1000);
   const [said, setSaid] = useState<string>();
   const [isSending, setSending] = useState(false);
-  const [problem, setProblem] = useState<string>();
+  const { problem, showError, clear } = useProblem();
 
   const send = async (given: Parameters<Answer>[0]): Promise<void> => {
     setSending(true);
-    setProblem(undefined);
+    clear();
     try {
       const { disposition } = await api.answer(wait, given);
       const word = given.isError ? "Denied" : wordFor(wait.kind);
@@ -44,7 +44,7 @@ export function AwaitCard({ wait, isCurrent, isInSession = false, onAnswered }: 
       onAnswered?.();
       changed();
     } catch (error) {
-      setProblem(sentenceOf(error));
+      showError(error);
     } finally {
       setSending(false);
     }

@@ -3,6 +3,7 @@ import type { Event } from "@skein/protocol";
 import { createContext, useContext, useEffect, useState, useSyncExternalStore } from "react";
 import { type Api, isFinal, isMissing } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { pauseUntilBack } from "../api/connection.ts";
 import { streamInTurns } from "../api/stream-turns.ts";
 import { fold, foldDraft } from "./fold.ts";
 import { markUnknown, unknownCallsOfParent } from "./parent-effects.ts";
@@ -160,16 +161,19 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
 
   async function stream(signal: AbortSignal): Promise<void> {
     const onReconnect = (attempt: number): unknown => attempt > 1 && tell("away");
-    for await (const followed of api.follow(id, { after: view.sequence, signal, onReconnect })) {
+    for await (const followed of api.follow(id, { after: view.sequence, signal, onReconnect, onOpen: isBack }))
       take(followed);
-      if (snapshot.phase === "away") tell("live");
-    }
     if (!signal.aborted) tell("deleted");
+  }
+
+  function isBack(): void {
+    if (snapshot.phase === "away") tell("live");
   }
 
   async function poll(signal: AbortSignal): Promise<void> {
     try {
       await readNew(signal);
+      isBack();
     } catch (error) {
       // Other errors are ignored, because the next poll retries. The health check tells the user about a lost server.
       if (isFinal(error)) throw error;
@@ -246,7 +250,7 @@ async function untilAnswered<Answer>(
     } catch (error) {
       if (signal.aborted || isFinal(error)) throw error;
       if (failures > 0) onAway();
-      await new Promise((resolve) => setTimeout(resolve, Math.min(5000, 300 * 2 ** failures)));
+      await pauseUntilBack(Math.min(5000, 300 * 2 ** failures), signal);
     }
 }
 

@@ -1,7 +1,8 @@
 import type { ContentBlock } from "@skein/protocol";
 import { type ClipboardEvent, useRef, useState } from "react";
-import { type MessageMode, type Model, sentenceOf } from "../api/api.ts";
+import type { MessageMode, Model } from "../api/api.ts";
 import { useApi } from "../api/context.tsx";
+import { useProblem } from "../api/use-problem.ts";
 import { Icon } from "../ui/icon.tsx";
 import { type Attachment, attachmentOf } from "./attachment.ts";
 import { AttachmentChips } from "./attachment-chips.tsx";
@@ -33,7 +34,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   const [mode, setMode] = useState<MessageMode>("queue");
   const [modelId, setModelId] = useState("");
   const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
-  const [problem, setProblem] = useState<string>();
+  const { problem, showError, clear } = useProblem();
   const [isSending, setSending] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -43,7 +44,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
   async function attach(files: Iterable<File>): Promise<void> {
     for (const file of files) {
       const read = await attachmentOf(file);
-      if (typeof read === "string") setProblem(read);
+      if (typeof read === "string") showError(new Error(read));
       else setAttachments((before) => [...before, read]);
     }
   }
@@ -52,7 +53,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
     const said = text.trim();
     if ((said === "" && attachments.length === 0) || isSending) return;
     setSending(true);
-    setProblem(undefined);
+    clear();
     const blocks: ContentBlock[] = [
       ...attachments.map(({ block }) => block),
       ...(said === "" ? [] : [{ type: "text", text: said }]),
@@ -72,7 +73,7 @@ export function PromptBox({ sessionId, agentName, isRunning, queue, models, mode
       if (area.current) area.current.style.height = "";
       onSent();
     } catch (error) {
-      setProblem(sentenceOf(error));
+      showError(error);
     } finally {
       setSending(false);
     }

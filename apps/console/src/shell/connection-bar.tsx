@@ -1,5 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Health } from "../api/api.ts";
+import { useLostSince } from "../api/context.tsx";
 import { clockAhead } from "../api/server-clock.ts";
 import { duration } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
@@ -17,7 +18,8 @@ const SAID_THERE: ReadonlySet<string> = new Set(["sessions"]);
 /** Reports failed parts of the server. If the server cannot be reached, says how old the data on the page is. */
 export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
   const now = useNow(1000, health.isError);
-  const since = health.dataUpdatedAt === 0 ? 0 : health.dataUpdatedAt + clockAhead();
+  const lostAt = useLostSince() ?? health.dataUpdatedAt;
+  const since = lostAt === 0 ? 0 : lostAt + clockAhead();
   if (!health.isError || now - since < PATIENCE_MS) {
     const failed =
       health.data?.dependencies?.filter(({ name, status }) => status === "failed" && !SAID_THERE.has(name)) ?? [];

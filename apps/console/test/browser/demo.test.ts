@@ -33,6 +33,31 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.close();
   });
 
+  test("a page says once that the server is gone and since when; when the server is back, the page says nothing of it", async () => {
+    const { data: agents } = await world.client.listAgents({});
+    const demo = agents.find(({ name }) => name === "Demo")?.id ?? "";
+    const { id } = await world.client.createSession({ body: { agent_id: demo, title: "A refund" } });
+    const page = await world.open(`/sessions/${id}`, await world.newContext("UTC"));
+    await page.getByText("No messages yet").waitFor();
+    const text = "Refund order B99, amount 7";
+    await world.client.postMessage({ params: { session_id: id }, body: { role: "user", content: { text } } });
+    await page.getByText("Let demo_refund run?").waitFor();
+    const shownAt = new Date().toISOString().slice(11, 19);
+    const card = page.locator("article.ask");
+    await world.crash(async () => {
+      await card.getByRole("button", { name: "Approve" }).click();
+      await card.getByText("The server cannot be reached").waitFor();
+      const note = await page.getByText("No connection for").innerText();
+      expect((/from (\S+)\.$/.exec(note) ?? [])[1], note).toSatisfy((from: string) => from >= shownAt);
+      expect(await page.locator(".net").count()).toBe(1);
+    });
+    // Nothing happens in the session until the approval is sent again.
+    await expect.poll(() => page.locator(".net, .ask-problem").count()).toBe(0);
+    await card.getByRole("button", { name: "Approve" }).click();
+    await page.locator(".top .pill.done").waitFor();
+    await page.close();
+  });
+
   test("a user with an agent of their own is offered this agent, and no demo", async () => {
     const { data: agents } = await world.client.listAgents({});
     for (const { id } of agents) await world.client.archiveAgent({ params: { agent_id: id } });
