@@ -37,9 +37,9 @@ export function Navigation({ waiting, active, health, me, onOverlay }: Navigatio
         <Icon name="skein" className="brand-mark" />
         Skein
       </Link>
-      <button className="find" type="button" onClick={() => onOverlay("palette")}>
+      <button className="find" type="button" title="Search or jump to" onClick={() => onOverlay("palette")}>
         <Icon name="search" small />
-        <span className="grow">Search or jump to</span>
+        <span className="grow">Search</span>
         <kbd>{isMac() ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <div className="nav">
