@@ -5,6 +5,7 @@ import { visibleLine } from "../text/safe-text.ts";
 import { money, percent, short } from "../ui/amounts.ts";
 import { dayStart } from "../ui/local-days.ts";
 import { Figure } from "../usage/figure.tsx";
+import { costOfRow, isSimulated } from "../usage/cost-of-row.ts";
 import { sentTokens, sum } from "../usage/sums.ts";
 
 /** The cost of today and of the last seven days, by model, in the reader's time zone. */
@@ -21,7 +22,10 @@ export function CostCard() {
     queryFn: () => api.usage({ group_by: "model", from: week }),
   });
   const rows = [...(seven.data ?? [])].sort((one, other) => other.cost_micros - one.cost_micros);
-  const todayOf = (name: string): number => now.data?.find((row) => row.key === name)?.cost_micros ?? 0;
+  const todayOf = (name: string): string => {
+    const today = now.data?.find(({ key: model }) => model === name);
+    return today ? costOfRow(today) : money(0);
+  };
   const all = sum(rows, (row) => row.cost_micros);
   const read = sum(rows, (row) => row.cache_read_input_tokens);
   const sent = sum(rows, sentTokens);
@@ -56,16 +60,18 @@ export function CostCard() {
             <li key={row.key}>
               <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
               <span className="cut">{visibleLine(row.key)}</span>
-              <span>{money(todayOf(row.key))}</span>
-              <span>{money(row.cost_micros)}</span>
+              <span>{todayOf(row.key)}</span>
+              <span>{costOfRow(row)}</span>
             </li>
           ))}
         </ul>
       )}
       {sent > 0 && (
         <p className="lbl card-foot">
-          {short(sent + sum(rows, (row) => row.output_tokens))} tokens in 7 days, {percent(read, sent)} read from the
-          cache
+          {short(sent + sum(rows, (row) => row.output_tokens))}{" "}
+          {rows.every(isSimulated)
+            ? "simulated tokens in 7 days"
+            : `tokens in 7 days, ${percent(read, sent)} read from the cache`}
         </p>
       )}
     </div>

@@ -24,6 +24,7 @@ export function RunningNow({ running, agents }: { running: readonly Session[]; a
             </Link>
             <span className="now">
               {visibleLine(names.get(session.agent_id) ?? "")} · {shortModel(session.model)}
+              {session.simulated && " · simulated"}
             </span>
           </div>
           <div className="amt">

@@ -55,7 +55,10 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
               <span className="faint">version {head.agentVersion}</span>
             </Fact>
           )}
-          <Fact name="Model">{visibleLine(session?.model ?? head?.model ?? "")}</Fact>
+          <Fact name="Model">
+            {visibleLine(session?.model ?? head?.model ?? "")}
+            <SimulatedSteps view={view} />
+          </Fact>
           {isRunning && <WorkerFact id={sessionId} />}
           {head?.runtime === "claude-code" && <Fact name="Runtime">Claude Code</Fact>}
           {head?.workingDirectory != null && <Fact name="Folder">{visibleLine(head.workingDirectory)}</Fact>}
@@ -77,6 +80,20 @@ export function SessionPanel({ view, session, sessionId }: PanelProps) {
           </Fact>
         </FactList>
       </section>
+    </>
+  );
+}
+
+/** Marks a session that the built-in simulation answered instead of the model. */
+function SimulatedSteps({ view }: Pick<PanelProps, "view">) {
+  const answered = view.steps.filter(({ purpose, generatedAt }) => purpose !== "copied" && generatedAt !== null);
+  if (!answered.some(({ isSimulated }) => isSimulated)) return null;
+  return (
+    <>
+      {" "}
+      <span className="chip" title="The built-in simulation answered, not a model">
+        {answered.every(({ isSimulated }) => isSimulated) ? "simulated" : "partly simulated"}
+      </span>
     </>
   );
 }

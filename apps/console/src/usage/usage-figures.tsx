@@ -2,6 +2,7 @@ import type { UsageRow } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { grouped, money, percent, short } from "../ui/amounts.ts";
 import type { DayTable } from "./day-table.ts";
+import { isSimulated } from "./cost-of-row.ts";
 import { Figure } from "./figure.tsx";
 import { sentTokens, sum } from "./sums.ts";
 
@@ -18,6 +19,7 @@ interface UsageFiguresProps {
 /** The totals of the range in large figures, and a legend of the bars' colours. */
 export function UsageFigures({ rows, sessions, table, format }: UsageFiguresProps) {
   const sent = sum(rows, sentTokens);
+  const simulated = new Set(rows.filter(isSimulated).map(({ key }) => key));
   return (
     <div className="figs">
       <Figure name="Cost" value={money(sum(rows, (row) => row.cost_micros))} />
@@ -35,7 +37,7 @@ export function UsageFigures({ rows, sessions, table, format }: UsageFiguresProp
           <li key={name}>
             <span className={`dot bg-c-${Math.min(5, at + 1)}`} />
             <span className="cut">{visibleLine(name)}</span>
-            <span className="end num">{format(table.totals[at] ?? 0)}</span>
+            <span className="end num">{simulated.has(name) ? "simulated" : format(table.totals[at] ?? 0)}</span>
           </li>
         ))}
       </ul>

@@ -1,7 +1,8 @@
 import { Link } from "wouter";
 import type { UsageRow } from "../api/api.ts";
 import { visibleLine } from "../text/safe-text.ts";
-import { costWords, grouped } from "../ui/amounts.ts";
+import { grouped } from "../ui/amounts.ts";
+import { costOfRow } from "./cost-of-row.ts";
 import { NumberHeads, TableSection } from "./table-section.tsx";
 
 interface UsageTableProps {
@@ -37,7 +38,7 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
             <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
           </td>
           <td className="r">{grouped(row.runs)}</td>
-          <td className="r">{costWords(row.cost_micros, row.unpriced_calls)}</td>
+          <td className="r">{costOfRow(row)}</td>
         </tr>
       ))}
     </TableSection>

@@ -33,6 +33,19 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.close();
   });
 
+  test("what the simulation answered is called simulated in the session's details, on Home and on Usage", async () => {
+    const page = await world.open("/");
+    await page.locator(".legend li", { hasText: /claude-sonnet.*simulated.*simulated/s }).waitFor();
+    await page.getByText(/\d simulated tokens in 7 days/).waitFor();
+    await page.locator(".lastlist a", { hasText: "Refund order A17" }).click();
+    await page.locator(".insp .kv div", { hasText: "Model" }).getByText("simulated", { exact: true }).waitFor();
+    await page.goto(`${world.url}/usage`);
+    await page.locator(".use-legend li", { hasText: /claude-sonnet.*simulated/s }).waitFor();
+    for (const name of [/^claude-sonnet/, /^Refund order A17/, /^Demo/])
+      await page.locator(".tbl tr", { hasText: name }).getByText("simulated", { exact: true }).waitFor();
+    await page.close();
+  });
+
   test("a page says once that the server is gone and since when; when the server is back, the page says nothing of it", async () => {
     const { data: agents } = await world.client.listAgents({});
     const demo = agents.find(({ name }) => name === "Demo")?.id ?? "";
