@@ -1,11 +1,10 @@
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { type Agent, type NewAgent, sentenceOf } from "../api/api.ts";
+import type { Agent, NewAgent } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
+import { useProblem } from "../api/use-problem.ts";
 import { messageKey } from "../ui/message-key.ts";
-
-/** The tool that a server has for the demo. A call of this tool needs an approval, and changes nothing. */
-const DEMO_TOOL = "demo_refund";
+import { DEMO_TOOL, isDemo } from "./demo.ts";
 
 const HELPER: NewAgent = {
   name: "Helper",
@@ -27,10 +26,10 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
   const changed = useChanged();
   const [, go] = useLocation();
   const known = agents.find(({ status }) => status === "active");
-  const isDemo = isSimulated && (!known || known.config.tool_schemas.some(({ name }) => name === DEMO_TOOL));
-  const made = isDemo ? DEMO : HELPER;
-  const [text, setText] = useState(isDemo ? "Refund order A17, amount 25" : "How much is 19 * 23?");
-  const [problem, setProblem] = useState<string>();
+  const withDemo = isSimulated && (!known || isDemo(known));
+  const made = withDemo ? DEMO : HELPER;
+  const [text, setText] = useState(withDemo ? "Refund order A17, amount 25" : "How much is 19 * 23?");
+  const { problem, showError } = useProblem();
   const [isStarting, setStarting] = useState(false);
 
   async function start(): Promise<void> {
@@ -42,7 +41,7 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
       changed();
       go(`/sessions/${session.id}`);
     } catch (error) {
-      setProblem(sentenceOf(error));
+      showError(error);
       setStarting(false);
     }
   }
@@ -55,8 +54,8 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
         void start();
       }}
     >
-      <h2 className="dialog-title">{isDemo ? "Try the demo" : "Start your first session"}</h2>
-      {isDemo && (
+      <h2 className="dialog-title">{withDemo ? "Try the demo" : "Start your first session"}</h2>
+      {withDemo && (
         <p className="muted">
           The agent calls a tool, waits until you approve the call, and goes on. The tool only pretends: it moves no
           money.
@@ -85,7 +84,7 @@ export function FirstStart({ agents, isSimulated }: { agents: readonly Agent[]; 
         <button type="submit" className="btn solid" disabled={isStarting || text.trim() === ""}>
           {isStarting ? "Starting…" : known ? `Run with ${known.name}` : `Create ${made.name} and run`}
         </button>
-        <Link className="btn quiet" href="/agents?new=1">
+        <Link className="btn" href="/agents?new=1">
           Make an agent of your own
         </Link>
       </div>

@@ -4,7 +4,7 @@ import { serverNow } from "../api/server-clock.ts";
 import { useActive, useAgents, useApi, useAwaits, useMe } from "../api/context.tsx";
 import { ActivityCalendar } from "../charts/activity-calendar.tsx";
 import { CostCard } from "../charts/cost-card.tsx";
-import { FirstStart } from "../home/first-start.tsx";
+import { FirstSteps } from "../home/first-steps.tsx";
 import { LastSessions } from "../home/last-sessions.tsx";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { RunningNow } from "../home/running-now.tsx";
@@ -30,10 +30,6 @@ export function HomePage() {
     enabled: me.data?.server.history.available === true,
   });
   const isFirst = agents.data?.length === 0 || last.data?.data.length === 0;
-  // Which prompt is suggested depends on the agents and on the model, so the page waits until it knows both.
-  const first = isFirst && agents.data && me.data && (
-    <FirstStart agents={agents.data} isSimulated={me.data.server.model.simulated} />
-  );
   const running = (active.data ?? []).filter(({ activity }) => activity === "running");
   return (
     <>
@@ -46,7 +42,7 @@ export function HomePage() {
       <div className="scroll">
         <div className="home">
           <div className="stack">
-            {first}
+            <FirstSteps isFirst={isFirst} isIdle={active.data?.length === 0} />
             <WaitsForYou waiting={awaits.data ?? []} isLoading={awaits.isLoading} />
             {!isFirst && (
               <section className="o4">

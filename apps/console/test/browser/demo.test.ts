@@ -28,8 +28,28 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     const [first = "", second = ""] = await page.locator(".step").allInnerTexts();
     expect(first).toContain("simulated");
     expect(second).toMatch(
-      /simulated[\s\S]*This tool is a demo and moves no money\. docs\/start\.md says how to go on/,
+      /simulated[\s\S]*This tool is a demo and moves no money\. Next, make an agent of your own on the page Agents\./,
     );
+    await page.close();
+  });
+
+  test("the second button of the demo looks like a button, and no label of the side bar is cut", async () => {
+    const page = await world.open("/");
+    const isCut = `[...document.querySelectorAll(".side .grow")].map((one) => one.scrollWidth > one.clientWidth)`;
+    expect(await page.evaluate(isCut)).toEqual([false, false]);
+    // The form is there until the first session.
+    await page.route("**/v1/sessions?*", (route) => route.fulfill({ json: { data: [], next_cursor: null } }));
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.reload();
+    await page.getByRole("link", { name: "Make an agent of your own" }).waitFor();
+    const [first, second] =
+      (await page.evaluate(`[...document.querySelectorAll(".first .form-foot .btn")].map((one) => {
+      const { paddingLeft, borderLeftWidth, borderLeftColor } = getComputedStyle(one);
+      const left = one.getBoundingClientRect().left + parseFloat(paddingLeft) + parseFloat(borderLeftWidth);
+      return { left, border: borderLeftColor };
+    })`)) as readonly { readonly left: number; readonly border: string }[];
+    expect(second?.left).toBe(first?.left);
+    expect(second?.border).not.toBe("rgba(0, 0, 0, 0)");
     await page.close();
   });
 
@@ -43,6 +63,25 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.locator(".use-legend li", { hasText: /claude-sonnet.*simulated/s }).waitFor();
     for (const name of [/^claude-sonnet/, /^Refund order A17/, /^Demo/])
       await page.locator(".tbl tr", { hasText: name }).getByText("simulated", { exact: true }).waitFor();
+    await page.close();
+  });
+
+  test("after the demo, Home says what to do next, until there is an agent of one's own", async () => {
+    const page = await world.open("/");
+    const card = page.locator("section.first", { hasText: "After the demo" });
+    await card.getByRole("link", { name: "HTTP API" }).click();
+    await page.locator("h1", { hasText: "Reference" }).waitFor();
+    await page.goBack();
+    await card.getByRole("link", { name: "Add a model" }).click();
+    await page.getByLabel("Name of a model").waitFor();
+    await page.goBack();
+    await card.getByRole("link", { name: "Make an agent of your own" }).click();
+    await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Mine");
+    await page.getByRole("dialog").getByRole("button", { name: "Make agent" }).click();
+    await page.locator("h1", { hasText: "Mine" }).waitFor();
+    await page.goto(`${world.url}/`);
+    await page.locator(".lastlist a", { hasText: "Refund order A17" }).waitFor();
+    await expect.poll(() => card.count()).toBe(0);
     await page.close();
   });
 

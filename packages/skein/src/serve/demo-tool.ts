@@ -12,7 +12,7 @@ const demoRefund = defineTool({
   input: z.object({ order: z.string(), amount: z.number() }),
   needsApproval: true,
   run: ({ order, amount }) =>
-    `Pretended to refund ${amount} for order ${order}. This tool is a demo and moves no money. docs/start.md says how to go on: with a tool of your own, and with a real model.`,
+    `Pretended to refund ${amount} for order ${order}. This tool is a demo and moves no money. Next, make an agent of your own on the page Agents. For answers of a real model, set ANTHROPIC_API_KEY and restart the server.`,
 });
 
 /**
