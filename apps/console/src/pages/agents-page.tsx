@@ -1,6 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
+import { aboutAgent } from "../agents/about-agent.ts";
 import { AgentForm } from "../agents/agent-form.tsx";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi } from "../api/context.tsx";
@@ -72,11 +73,7 @@ export function AgentsPage() {
                     </Link>
                     {agent.status === "archived" && <span className="chip">archived</span>}
                   </div>
-                  <p className="muted agent-about">
-                    {visibleLine(
-                      agent.description ?? (agent.system_prompt === "" ? "No description." : agent.system_prompt),
-                    )}
-                  </p>
+                  <p className="muted agent-about">{aboutAgent(agent)}</p>
                   <div className="meta">
                     <span>{shortModel(visibleLine(agent.config.model))}</span>
                     <span>{plural(agent.config.tool_schemas.length, "tool")}</span>

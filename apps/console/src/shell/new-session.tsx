@@ -1,9 +1,11 @@
 import { Dialog, DialogHeading } from "@ariakit/react/dialog";
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
-import { sentenceOf } from "../api/api.ts";
+import { aboutAgent } from "../agents/about-agent.ts";
+import type { Agent } from "../api/api.ts";
 import { datedNames } from "../api/distinct-names.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
+import { useProblem } from "../api/use-problem.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { messageKey } from "../ui/message-key.ts";
 
@@ -14,31 +16,32 @@ export function NewSession({ onClose }: { onClose: () => void }) {
   const [, go] = useLocation();
   const agents = useAgents();
   const usable = (agents.data ?? []).filter(({ status }) => status === "active");
-  const names = datedNames(usable);
   const prompt = useRef<HTMLTextAreaElement>(null);
   const [chosen, setChosen] = useState("");
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState<string>();
+  const { problem, showError, clear } = useProblem();
+  const [isMissing, setMissing] = useState(false);
+  const missingId = useId();
   const [isSending, setSending] = useState(false);
-  const agentId = chosen === "" ? usable[0]?.id : chosen;
+  const agent = usable.find(({ id }) => id === chosen) ?? usable[0];
 
   async function start(): Promise<void> {
-    if (agentId === undefined || isSending) return;
+    if (agent === undefined || isSending) return;
+    if (text.trim() === "") {
+      setMissing(true);
+      prompt.current?.focus();
+      return;
+    }
     setSending(true);
-    setProblem(undefined);
+    clear();
     try {
-      const session = await api.newSession(agentId);
-      if (text.trim() !== "")
-        await api.say(session.id, {
-          content: { text: text.trim() },
-          mode: "queue",
-          idempotencyKey: messageKey(),
-        });
+      const session = await api.newSession(agent.id);
+      await api.say(session.id, { content: { text: text.trim() }, mode: "queue", idempotencyKey: messageKey() });
       changed();
       onClose();
       go(`/sessions/${session.id}`);
     } catch (error) {
-      setProblem(sentenceOf(error));
+      showError(error);
       setSending(false);
     }
   }
@@ -53,39 +56,42 @@ export function NewSession({ onClose }: { onClose: () => void }) {
           void start();
         }}
       >
-        <label className="stacked">
-          <span>Agent</span>
-          <select className="select" value={agentId ?? ""} onChange={(event) => setChosen(event.target.value)}>
-            {usable.map((agent) => (
-              <option key={agent.id} value={agent.id}>
-                {visibleLine(names.get(agent.id) ?? agent.name)} · {visibleLine(agent.config.model)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <AgentChoice agents={usable} agent={agent} onChoose={setChosen} />
         {agents.data && usable.length === 0 && (
           <p className="muted">There is no agent yet. Create one on Home or on Agents.</p>
         )}
-        <label className="stacked">
-          <span>Prompt</span>
-          <textarea
-            className="textarea"
-            rows={5}
-            ref={prompt}
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-            onKeyDown={(event) => {
-              if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) void start();
-            }}
-          />
-        </label>
+        <div className="stacked">
+          <label className="stacked">
+            <span>Prompt</span>
+            <textarea
+              className="textarea"
+              rows={5}
+              ref={prompt}
+              value={text}
+              aria-invalid={isMissing}
+              aria-describedby={isMissing ? missingId : undefined}
+              onChange={(event) => {
+                setText(event.target.value);
+                setMissing(false);
+              }}
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) void start();
+              }}
+            />
+          </label>
+          {isMissing && (
+            <p id={missingId} role="alert" className="say-failed">
+              Write a prompt. The session starts with it.
+            </p>
+          )}
+        </div>
         {problem !== undefined && (
           <p role="alert" className="say-failed">
             {problem}
           </p>
         )}
         <div className="form-foot">
-          <button className="btn solid" type="submit" disabled={agentId === undefined || isSending}>
+          <button className="btn solid" type="submit" disabled={agent === undefined || isSending}>
             {isSending ? "Starting…" : "Start"}
           </button>
           <button className="btn" type="button" onClick={onClose}>
@@ -95,4 +101,45 @@ export function NewSession({ onClose }: { onClose: () => void }) {
       </form>
     </Dialog>
   );
+}
+
+interface AgentChoiceProps {
+  readonly agents: readonly Agent[];
+  readonly agent: Agent | undefined;
+  readonly onChoose: (id: string) => void;
+}
+
+/** The agent of the session, and what this agent is for. */
+function AgentChoice({ agents, agent, onChoose }: AgentChoiceProps) {
+  const names = datedNames(agents);
+  const aboutId = useId();
+  return (
+    <div className="stacked">
+      <label className="stacked">
+        <span>Agent</span>
+        <select
+          className="select"
+          value={agent?.id ?? ""}
+          aria-describedby={aboutId}
+          onChange={(event) => onChoose(event.target.value)}
+        >
+          {agents.map(({ id, name, config }) => (
+            <option key={id} value={id}>
+              {visibleLine(names.get(id) ?? name)} · {visibleLine(config.model)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {agent && (
+        <p id={aboutId} className="muted agent-about">
+          {aboutAgent(agent)} {toolsOf(agent)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Which tools the agent has. */
+function toolsOf({ config: { tool_schemas: tools } }: Agent): string {
+  return tools.length === 0 ? "" : `Tools: ${tools.map(({ name }) => visibleLine(name)).join(", ")}.`;
 }

@@ -122,6 +122,41 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("a new session needs a prompt, and its form says what the chosen agent is", async ({ expect }) => {
+      const { world } = shared;
+      const { id, name } = await world.client.createAgent({ body: { name: "Plain agent for nothing" } });
+      const page = await world.open("/");
+      await page.getByRole("button", { name: "New session" }).click();
+      const dialog = page.getByRole("dialog");
+      const agent = dialog.locator("select");
+      await agent.selectOption(id);
+      await dialog.getByText("No instructions and no tools: only the model answers.").waitFor();
+      await dialog.getByRole("button", { name: "Start" }).click();
+      await dialog.getByText("Write a prompt.").waitFor();
+      const prompt = dialog.getByLabel("Prompt", { exact: true });
+      await dialog.locator("textarea:focus").waitFor();
+      expect((await world.client.listSessions({ query: { agent_id: id } })).data).toEqual([]);
+      await prompt.press("Control+Enter");
+      await prompt.fill("Anything");
+      await dialog.getByText("Write a prompt.").waitFor({ state: "detached" });
+      const fixer = (await world.client.listAgents({ query: { limit: 200 } })).data.find((one) => one.name === "Fixer");
+      await agent.selectOption(fixer?.id ?? name);
+      await dialog.getByText(/Tools: .*Bash/).waitFor();
+      await page.close();
+    });
+
+    test("a session without messages has its field for the first message at the bottom, and no empty timeline", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const page = await world.open(`/sessions/${await world.create("Helper", "Still empty")}`);
+      await page.getByText("No messages yet").waitFor();
+      expect(await page.locator(".tl").isVisible()).toBe(false);
+      const box = await page.locator(".pbox").boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeGreaterThan(760);
+      await page.close();
+    });
+
     test("the link to a new agent opens the form, and a page reports that its script cannot be loaded", async () => {
       const { world } = shared;
       const page = await world.open("/agents/new");
