@@ -6,6 +6,7 @@ export const LONG_FILES: readonly string[] = [
   "apps/console/test/browser/console.test.ts",
   "apps/console/test/browser/troubles.test.ts",
   "apps/console/test/browser/tabs.test.ts",
+  "apps/console/test/browser/demo.test.ts",
   "scripts/test/kill.test.ts",
   "packages/history/test/migrate-kill.test.ts",
   "packages/cli/test/chat.test.ts",
