@@ -61,9 +61,7 @@ export interface AppendOptions {
    * log and contains no copy of the result.
    */
   readonly key?: { readonly id: string; readonly fingerprint: string };
-  /**
-   * Takes the lease in the same transaction. Needs `expect`. Rejects with `conflict` if another worker has the lease.
-   */
+  /** Takes the lease in the same transaction. Needs `expect`. `conflict` if another worker has the lease. */
   readonly claim?: { readonly owner: string; readonly leaseMs: number };
   /** When the session should be driven (ms since 1970). If the append has no lease, an earlier stored time stays in force. */
   readonly dueAt?: number;
@@ -96,9 +94,7 @@ export type Claim =
 export interface ClaimOptions {
   readonly owner: string;
   readonly leaseMs: number;
-  /**
-   * Claims this session even if it is not due. Without `sessionId`, the session that has been due longest is claimed.
-   */
+  /** Claims this session, even if it is not due. Default: the session that has been due longest. */
   readonly sessionId?: string;
   /**
    * Takes the lease from another worker if the lease ends within this time (ms). Needs `sessionId`. Only for an engine
@@ -111,9 +107,7 @@ export interface ClaimOptions {
 export interface DueQuery {
   /** Due at this time (ms since 1970) or earlier. */
   readonly before: number;
-  /**
-   * Selects only this session, even if it is leased. Without `sessionId`, only sessions without a lease are selected.
-   */
+  /** Selects only this session, even if it is leased. Default: all sessions without a lease. */
   readonly sessionId?: string;
   /** The most sessions of a tenant. The sessions that have waited longest are returned. */
   readonly perTenant?: number;
@@ -173,10 +167,7 @@ export interface SessionFilter {
 
 /** A page of the list of sessions. */
 export interface SessionQuery extends SessionFilter {
-  /**
-   * The order of the list. `begun` (default): newest first. `used`: latest run first. `cost`: most expensive first.
-   * `title`: from A to Z.
-   */
+  /** `begun` (default): newest first. `used`: latest run first. `cost`: most expensive first. `title`: from A to Z. */
   readonly order?: "begun" | "used" | "cost" | "title";
   readonly limit?: number;
   /** The cursor of the previous page. */
@@ -346,10 +337,7 @@ export interface Store {
   /** Removes a session from the log and every projection. Its forks do not change. Rejects with `not_found`. */
   delete(sessionId: string, options?: { readonly tenant?: string }): Promise<void>;
 
-  /**
-   * Rejects with a `KnownError` if the disk of the store is full or cannot be written. Stores without a disk do not
-   * have this method.
-   */
+  /** Rejects with a `KnownError` if the disk is full or cannot be written. Stores without a disk lack this method. */
   check?(): Promise<void>;
 
   /** Stored data that is not a session: agents, models, keys, webhooks. */
