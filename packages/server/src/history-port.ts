@@ -22,7 +22,7 @@ export interface HistoryName {
   readonly source: string | undefined;
 }
 
-/** Where an adopted session is stored, and in which folder it works. */
+/** Where an adopted session (made from a coding agent's files) is stored, and in which folder it works. */
 export interface AdoptTo {
   readonly tenant: string;
   /** Returns the folder on this server for a session that worked in `cwd`, or null for no folder. */
@@ -31,12 +31,13 @@ export interface AdoptTo {
 
 /**
  * Reads the sessions of coding agents from their files. A returned text is the JSON of the response. Another thread
- * makes the JSON, and the server sends it unchanged. Errors are known errors. Reasons: decision 150.
+ * makes the JSON, and the server sends it unchanged. Failures are thrown as `KnownError`. Decision 150 in docs/decisions
+ * has the reasons.
  */
 export interface HistoryPort {
-  /** Names of keys that may read the history, besides admin keys. */
+  /** Names of API keys that may read the history, besides admin keys. */
   readonly keys: readonly string[];
-  /** The folders that the operator configured; empty for the default folders of the server's user. */
+  /** The folders with history that the operator configured; empty for the default folders of the server's user. */
   readonly roots: readonly string[];
   list(query: z.output<typeof HistoryQuery>, signal: AbortSignal): Promise<string>;
   get(session: HistoryName, signal: AbortSignal): Promise<string>;

@@ -25,7 +25,7 @@ export function createKeyUses({ records, now }: { readonly records: Records; rea
       if (at - (written.get(keyId) ?? -WRITE_MS) < WRITE_MS) return;
       if (written.size >= REMEMBERED) written.clear();
       written.set(keyId, at);
-      // If the store is unavailable, the request reports this. The use is not recorded, but the next use is.
+      // If the store is unavailable, the request itself reports this. Only the record of this use is lost.
       records
         .put([{ ...PLACE, id: keyId, value: { at: new Date(at).toISOString() } }])
         .catch(() => written.delete(keyId));

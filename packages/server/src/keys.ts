@@ -68,10 +68,10 @@ export interface Keys {
   valid(): Promise<readonly KeyInfo[]>;
   /**
    * Makes a key with the same name, owner, scopes and tenant. The old key stays valid for `overlapMs`, so that its
-   * users can switch. The new key gets the old key's lifetime, unless `expiresAt` is given.
+   * users can switch. Unless `expiresAt` is given, the new key lives as long as the old key was meant to live.
    */
   rotate(id: string, options: { readonly overlapMs: number; readonly expiresAt?: string | null }): Promise<string>;
-  /** Revokes a key by its name or by the first characters of its id. */
+  /** Revokes the key with this name, or with an id that begins with these 6 or more characters. */
   revoke(idOrName: string): Promise<KeyInfo>;
   /**
    * Returns the principal of this key, or undefined if the key is unknown, expired or revoked. The answer is

@@ -42,7 +42,7 @@ import type { WebhookSender } from "./webhooks/webhook-deliveries.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
 import { answerBadAddress, createUnreadableAnswer } from "./http/unreadable-request.ts";
 
-/** The platform API over a store. */
+/** The HTTP server for the sessions of a store. */
 export interface Server {
   /** Starts to listen. Returns the address. */
   listen(where: { readonly port: number; readonly host: string }): Promise<string>;
@@ -186,7 +186,7 @@ function createApp(limits: Limits, ids: Ids): FastifyInstance {
   });
 }
 
-/** Uses a separate scope. Without this scope, the hooks of the WebSocket plugin would run for every request. */
+/** Registers WebSockets in a separate Fastify scope. Otherwise the plugin's hooks would run for every request. */
 async function registerSockets(app: FastifyInstance, shared: ServerContext): Promise<void> {
   await app.register(async (sockets) => {
     await sockets.register(websocket, { options: socketOptions(shared.limits) });

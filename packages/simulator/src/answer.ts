@@ -90,7 +90,7 @@ function atStopSequence(content: readonly Block[], sequences: readonly string[])
 
 /**
  * Cuts an answer that is longer than `max_tokens`. Only text is cut, because an incomplete input of a tool is useless.
- * An answer of a script that sets `stop` is not cut.
+ * If the step of the script sets `stop`, the answer is not cut.
  */
 function atMaximum(content: readonly Block[], maximum: number): End | null {
   const excess = outputTokens(content).all - maximum;

@@ -6,7 +6,7 @@ const MAXIMUM_DEPTH = 5;
 const MAXIMUM_ITEMS = 20;
 
 /**
- * The input for a call, with values from the prompt. Null if the prompt lacks a required value, because then the call
+ * The input for a tool call, with values from the prompt. Null if the prompt lacks a required value, because then the call
  * would be a guess.
  */
 export function inputFor(schema: JsonObject, prompt: string): JsonObject | null {

@@ -1,4 +1,4 @@
-/** Which of the offered tools a prompt is about. */
+/** Chooses the offered tools that a prompt is about, and their inputs. */
 import { inputFor, sampleOf } from "./demo-input.ts";
 import type { ToolCall } from "./script.ts";
 import { isObject, type JsonObject, type MessagesRequest, type Tool } from "./wire.ts";

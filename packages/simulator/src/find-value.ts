@@ -2,13 +2,13 @@
 import { solveSum } from "./solve-sum.ts";
 import { isObject, type JsonObject } from "./wire.ts";
 
-/** What the demonstration knows: the prompt, and the results of the tool calls that followed it. */
+/** What an answer without a script is made from: the prompt, and the results of the tool calls that followed it. */
 export interface Known {
   readonly prompt: string;
   readonly results: readonly string[];
 }
 
-/** The beginning of every text that the demonstration makes up. */
+/** The beginning of every text that the simulator makes up. */
 export const SIMULATED = "simulated ";
 const MAXIMUM_SUMMARY = 200;
 

@@ -14,7 +14,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Adopts sessions from files that clients send to a server. */
+/** Makes sessions of Skein from Claude Code's session files, which clients send to a server. */
 export function createAdoption({ store }: { readonly store: Store }): Adoption {
   return {
     async adopt(files, { tenant, folderFor }) {

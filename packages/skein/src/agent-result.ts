@@ -45,7 +45,7 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly stopReason: StopReason | "awaiting_frontend_tools";
   /** The failure of a failed run. */
   readonly error: Failure | null;
-  /** The awaits of a run that waits. */
+  /** What a waiting run waits for: questions, approvals and frontend tool calls. */
   readonly awaiting: readonly Await[];
   readonly model: string;
   readonly usage: UsageTotals;

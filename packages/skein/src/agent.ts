@@ -84,7 +84,7 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
       host,
       sessionId: accepted.sessionId,
       runId: accepted.runId,
-      // An earlier run reads a steering prompt, so its events are needed.
+      // The run in progress reads a steering prompt, so the earlier events of that run are needed.
       after: sessionId === undefined || mode === "steer" ? 0 : accepted.sequence - 1,
       shownAfter: sessionId === undefined ? 0 : accepted.sequence - 1,
       stopsBehind: mode === "steer",

@@ -49,7 +49,7 @@ export interface Config {
   readonly sandbox: string | undefined;
   /** The options of Claude Code that requests may use, not parsed yet. */
   readonly claude: ClaudeConfig;
-  /** The folder of another built console, or `off` for a server without a console. */
+  /** The folder of another build of the console, or `off` for a server without a console. */
   readonly console: string | undefined;
   /** The address of Redis, if Redis is the bus between machines with the same store. */
   readonly redisUrl: string | undefined;
@@ -64,7 +64,7 @@ export interface Config {
   /** Addresses that webhooks may call in addition to public addresses. */
   readonly allowedWebhookAddresses: readonly string[];
   /**
-   * Additional permissions for models from HTTP requests: addresses that are not public, and environment variables with
+   * Additional permissions for models that HTTP requests add: addresses that are not public, and environment variables with
    * API keys.
    */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };

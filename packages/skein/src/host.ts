@@ -90,7 +90,7 @@ export interface HostOptions {
   /** If true, the engine waits for `start`, so that callers can first subscribe to events. */
   readonly startsLater?: boolean;
   readonly report?: (error: unknown) => void;
-  /** The bus between machines on the same store. The caller closes the bus. */
+  /** Carries drafts and notices of new events between machines with the same store. The caller closes the bus. */
   readonly bus?: Bus | undefined;
   /** Makes the runtimes other than the loop from the parts that all runtimes share. */
   readonly runtimes?: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
@@ -117,14 +117,14 @@ export interface Host {
   readonly models: ModelCatalog;
   /** Returns how many sessions this process runs now. */
   readonly driven: () => number;
-  /** Parks sessions that fail repeatedly. */
+  /** Parks sessions that fail repeatedly: they wait until a person retries or discards them. */
   readonly parking: Parking;
   /** Limits the memory that sessions with large messages use at once. */
   readonly largeSessions: Pick<LargeSessions, "figures" | "standing">;
   /** Removes the files and the agent memories of a session. */
   readonly forget: NonNullable<SessionsDeps["forget"]>;
   register(agent: RegisteredAgent): void;
-  /** Starts to run due sessions. A second call changes nothing. */
+  /** Starts to run sessions that have work to do. A second call changes nothing. */
   start(): void;
   /** Tells whether this process has the code of the agent with this name. */
   knows(agentName: string): boolean;
@@ -206,7 +206,7 @@ function counted(runtime: Runtime): { readonly runtime: Runtime; readonly driven
   return { runtime: { ...runtime, drive }, driven: () => driven };
 }
 
-/** Returns the check of an agent's answers. It checks first the type, and after this the program's rule. */
+/** Returns the check of an agent's final answers: first their type, and then the function `validate` of the program. */
 function checkOf({ output, validate }: Pick<RegisteredAgent, "output" | "validate">): Validate | undefined {
   if (!output) return validate;
   return async (answer, state) => {

@@ -57,7 +57,7 @@ const ModelName = z.string().min(1).max(100);
 const ObjectSettings = ModelSettings.pick({ price: true, abilities: true });
 
 export interface CatalogDeps {
-  /** The model for names without a provider. If `isGateway` is true, also the model for unknown names. */
+  /** The model for names without a provider or with `anthropic/`. If `isGateway` is true, also for unknown names. */
   readonly claude: Model;
   /** True if `claude` is the operator's gateway, which may know all names. */
   readonly isGateway: boolean;
@@ -69,7 +69,7 @@ export interface CatalogDeps {
   readonly configured?: ConfiguredModels | undefined;
   /** Returns the value of an environment variable, such as an API key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** Additional permissions for models from HTTP requests. */
+  /** Additional permissions for models that HTTP requests add. */
   readonly opened?: OpenedToModels | undefined;
   readonly silenceMs?: number | undefined;
   readonly now?: () => number;
@@ -81,7 +81,7 @@ const FRESH_MS = 2000;
 /** The model catalog of a process, including models for Claude Code. */
 export interface OwnCatalog extends ModelCatalog {
   /**
-   * Returns how Claude Code reaches this model. Returns undefined if the model is at the default address of the server. Throws if Claude
+   * Returns how Claude Code reaches this model. Returns undefined if the server's default address for Claude has the model. Throws if Claude
    * Code cannot use the model.
    */
   forClaudeCode(tenant: string, name: string): Promise<BrokeredModel | undefined>;

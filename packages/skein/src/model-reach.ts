@@ -17,7 +17,7 @@ export interface ReachDeps {
   readonly added: AddedModel | undefined;
   /** Returns the value of an environment variable, such as an API key. */
   readonly keyIn: (variable: string) => string | undefined;
-  /** Additional permissions for models from HTTP requests. */
+  /** Additional permissions for models that HTTP requests add. */
   readonly opened?: OpenedToModels | undefined;
 }
 

@@ -2,7 +2,7 @@ import { type GuardedRequestOptions, isPublicAddress, urlProblem } from "@skein/
 import { KnownError, type ModelSettings, isJsonKey, providerOf } from "@skein/protocol";
 import { PROVIDERS, settingsOf } from "./model-providers.ts";
 
-/** Additional permissions for models from HTTP requests. */
+/** Additional permissions for models that HTTP requests add. */
 export interface OpenedToModels {
   /** Addresses that are not public. */
   readonly addresses: readonly string[];
@@ -32,8 +32,8 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * Returns the addresses that models from HTTP requests may have: public addresses, and addresses that the operator allowed. The
- * operator's tenant may also use addresses of the server's machine. Reasons: decision 202.
+ * Returns the addresses that models may have if HTTP requests add them: public addresses, and addresses that the operator allowed. The
+ * operator's tenant may also use addresses of the server's machine. Decision 202 in docs/decisions has the reasons.
  */
 export function modelPlaces(
   tenant: string,

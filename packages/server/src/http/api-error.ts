@@ -30,7 +30,7 @@ export interface ErrorAnswer {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the error was unexpected. Bugs are logged. */
+  /** Whether the error was unexpected. The server logs unexpected errors. */
   readonly isBug: boolean;
 }
 

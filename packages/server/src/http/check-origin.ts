@@ -12,7 +12,7 @@ const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
  * Rejects requests that a page of another site can make a browser send: requests with a foreign Origin, or with a
- * foreign Host (the site's own name, which its owner pointed to this machine). Returns the origin that may read the
+ * foreign Host (the other site's name, which its owner made DNS resolve to this machine). Returns the origin that may read the
  * answer, if it is allowed.
  */
 export function checkOrigin(

@@ -17,7 +17,7 @@ export interface ConsoleFiles {
 
 /**
  * The content security policy of the console. It allows the console's own scripts, styles and calls, and images as data
- * URLs. Text cannot become markup.
+ * URLs. Scripts cannot turn text into markup.
  */
 const POLICY = [
   "default-src 'none'",

@@ -21,7 +21,7 @@ const Entry = z.object({
   /** The id of the created resource. If the request is repeated after a crash, it creates the resource under the same id. */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
-  /** The session of the answer, if the session was deleted later. */
+  /** The id of the session that the answer was about, if this session was deleted later. */
   deleted: z.string().optional(),
 });
 type Entry = z.infer<typeof Entry>;
@@ -35,8 +35,8 @@ export interface IdempotencyKey {
 }
 
 /**
- * Runs the work of a request once for each Idempotency-Key: repeated requests get the stored response. Reasons: decision
- * 062.
+ * Runs the work of a request once for each Idempotency-Key: repeated requests get the stored response. Decision 062 in
+ * docs/decisions has the reasons.
  */
 export interface Idempotency {
   run(
@@ -136,7 +136,7 @@ export function createIdempotency({ records, now, ids, report, process }: Idempo
       }
       saying = undefined;
     };
-    // A failed report may be stored all the same: the store may have stopped before its answer.
+    // A report that failed may be stored all the same: the store may have failed between writing and answering.
     const lookAgain = async (): Promise<void> => {
       const found = await records.get(PLACE.tenant, PLACE.kind, id);
       // The process that took over the key does the same work under the same id.
@@ -235,7 +235,7 @@ function busy(): ApiError {
   );
 }
 
-/** Identifies a request by its sender, its address and the digest of its body. */
+/** Returns the id of an Idempotency-Key of this API key, and a fingerprint of the request's method, path and body. */
 export function idempotencyKey(
   header: string | readonly string[] | undefined,
   request: { readonly keyId: string; readonly method: string; readonly path: string; readonly body: string },

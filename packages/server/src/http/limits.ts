@@ -25,7 +25,7 @@ export interface Limits {
    * their turn.
    */
   readonly bytesInFlight: number;
-  /** How long a request may take to arrive, its headers and its body. */
+  /** How long the headers and the body of a request may take to arrive. */
   readonly requestMs: number;
   /** Bytes that may wait for one slow reader. */
   readonly backlogBytes: number;

@@ -31,7 +31,7 @@ export function cookieIn(headers: IncomingHttpHeaders): string | undefined {
   return value !== undefined && VALUE.test(value) ? value : undefined;
 }
 
-/** Returns the header that sets the login cookie of a browser. An empty value removes the login. */
+/** Returns the value of the Set-Cookie header that stores a login in a browser. An empty value removes the login. */
 export function loginCookie(headers: IncomingHttpHeaders, value: string): string {
   const age = value === "" ? 0 : LOGIN_SECONDS;
   // This server has no TLS. If the page's origin is https, a proxy in front of this server has TLS.

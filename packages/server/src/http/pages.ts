@@ -8,7 +8,7 @@ import type { ServerDeps } from "../deps.ts";
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Returns the first page. It describes the server and links to the API reference. */
+/** Returns the page at `/` of a server without a console. It describes the server and links to the API reference. */
 export function homePage({ version, store, model }: ServerDeps["description"]): string {
   return page(
     "Skein",
@@ -44,7 +44,7 @@ ${rows.join("\n")}
   );
 }
 
-/** Reads the key from the fragment of the link. Browsers do not send the fragment to the server. */
+/** Reads the API key from the form, or from the URL's fragment, which browsers do not send to the server. */
 export const HOME_SCRIPT = `const said = document.getElementById("said");
 const key = document.getElementById("key");
 async function show() {

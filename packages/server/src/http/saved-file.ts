@@ -1,6 +1,6 @@
 import type { RawAnswer } from "../request-context.ts";
 
-/** Makes an answer that browsers save. They never render it as a page of this server. */
+/** Makes a response that browsers save as a file and never render as a page of this server. */
 export function savedFile(payload: Uint8Array, name: string): RawAnswer {
   const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "_").replace(/^\.*/, "") || "file";
   return {

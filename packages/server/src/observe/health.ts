@@ -21,7 +21,7 @@ const STORE_SAYS: Readonly<Partial<Record<KnownError["code"], string>>> = {
 };
 const SILENT = "The store does not answer.";
 
-/** The state of the store, with a sentence about what is wrong. */
+/** The state of the store, with the kind of the store or a sentence about what is wrong. */
 export async function storeHealth({ shared: { deps, checkStore }, reply }: RequestContext): Promise<PartHealth> {
   const began = performance.now();
   const problem = await inTime(checkStore(), timeLeft(reply)).then(

@@ -3,7 +3,7 @@ import { type FileStore, type Store, type Unserved, unservedSessions } from "@sk
 /** How often the check writes to the store. */
 const WRITE_MS = 5000;
 
-/** Checks that a store can be read and written. Rejects with a known error if not. */
+/** Checks that a store can be read and written. Rejects if reading or writing fails. */
 export type StoreCheck = () => Promise<void>;
 
 export function createStoreCheck({ store, id }: { readonly store: Store; readonly id: string }): StoreCheck {

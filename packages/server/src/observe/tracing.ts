@@ -129,7 +129,7 @@ export function createTracing({ store, telemetry, traceContent = false, report }
       remembered(parents, runId, parent);
       try {
         await store.records.put([{ ...PLACE, id: runId, value: traceparent }]);
-        // The run has ended, so its parent is no longer needed.
+        // If the run has ended meanwhile, its trace parent is no longer needed.
         if (!parents.has(runId)) await store.records.delete(PLACE.tenant, PLACE.kind, runId);
       } catch (error) {
         // The error is only reported: the message was accepted, and its answer does not depend on a trace.

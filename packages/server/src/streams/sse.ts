@@ -10,8 +10,8 @@ export interface SseOptions {
 }
 
 /**
- * One SSE connection. A reader that does not read is disconnected, without an effect on other connections. Reasons:
- * decision 061.
+ * One SSE connection. A reader that does not read is disconnected, without an effect on other connections. Decision 061
+ * in docs/decisions has the reasons.
  */
 export interface Sse {
   /** Aborts when the reader or the server has ended the connection. */

@@ -23,7 +23,7 @@ export interface Notices {
   stop(): void;
 }
 
-/** How far the stored mark is behind the clock. The next start reads the logs from the mark. */
+/** How far the stored mark, a time, is behind the clock. The next start reads the events since the mark. */
 const WINDOW_MS = 5 * 60_000;
 const MARK = { tenant: TENANT, kind: "mark", id: "told" } as const;
 const Mark = z.object({ until: z.iso.datetime() });

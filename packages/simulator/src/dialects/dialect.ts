@@ -7,7 +7,7 @@ import type { StreamEvent } from "./stream.ts";
 /**
  * A model API that the simulator implements.
  *
- * A dialect only translates. It turns a request into one of the Messages API. The simulator makes an answer in the format
+ * A dialect only translates. It turns a request into a request of the Messages API. The simulator makes an answer in the format
  * of the Messages API, and the dialect turns this answer into the format of its own API.
  */
 export interface Dialect {

@@ -1,4 +1,4 @@
-/** Claude on Amazon Bedrock: the Messages API behind `InvokeModelWithResponseStream`. */
+/** Claude on Amazon Bedrock: the Messages API behind `InvokeModel` and `InvokeModelWithResponseStream`. */
 import { ApiError, invalid } from "../../api-error.ts";
 import { isObject, type JsonObject } from "../../wire.ts";
 import type { Dialect } from "../dialect.ts";

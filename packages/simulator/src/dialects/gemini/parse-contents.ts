@@ -1,4 +1,4 @@
-/** The contents of a request: parts of the user and of the model, and function responses in the order of their calls. */
+/** Parses the contents of a request. Matches function responses to the calls of the previous turn by their names. */
 import { isObject, type Block, type JsonObject, type Message } from "../../wire.ts";
 import { refused } from "./errors.ts";
 import { isSignatureBroken } from "./thought-signature.ts";

@@ -1,4 +1,4 @@
-/** Claude on Google's Vertex AI: the Messages API behind `streamRawPredict`. */
+/** Claude on Google's Vertex AI: the Messages API behind `rawPredict` and `streamRawPredict`. */
 import { ApiError } from "../../api-error.ts";
 import { versionOf, withoutOwn } from "../bedrock/index.ts";
 import type { Dialect } from "../dialect.ts";
