@@ -10,7 +10,7 @@ const EVERYTHING = [
   "examples/test/**/*.test.ts",
 ];
 
-/** `npm test -- --quick`. */
+/** True for `npm test -- --quick`. */
 const isQuick = process.env["SKEIN_TEST_QUICK"] === "1";
 
 export default defineConfig({

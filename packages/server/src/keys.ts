@@ -68,7 +68,7 @@ export interface Keys {
   valid(): Promise<readonly KeyInfo[]>;
   /**
    * Makes a key with the same name, owner, scopes and tenant. The old key stays valid for `overlapMs`, so that its
-   * users can switch. Unless `expiresAt` is given, the new key lives as long as the old key was meant to live.
+   * users can switch. Unless `expiresAt` is given, the time from creation to expiry is the same as for the old key.
    */
   rotate(id: string, options: { readonly overlapMs: number; readonly expiresAt?: string | null }): Promise<string>;
   /** Revokes the key with this name, or with an id that begins with these 6 or more characters. */

@@ -55,7 +55,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Makes a 400 in the words of the API: the place in the body, then what is wrong. */
+/** Makes an error with status 400 in the words of the API: the place in the body, then what is wrong. */
 export function invalid(where: string, what: string): ApiError {
   return new ApiError(400, { message: where === "" ? what : `${where}: ${what}` });
 }

@@ -1,6 +1,6 @@
 import type { CutFault, EndEarlyFault, ErrorFault, HangFault, InsteadFault, Step, StreamErrorFault } from "./script.ts";
 
-/** The faults of one call. */
+/** The faults of one call: failures that its script requests. */
 export interface Faults {
   readonly error: ErrorFault | null;
   readonly streamError: StreamErrorFault | null;

@@ -32,7 +32,7 @@ export interface Step {
   readonly error?: ErrorFault;
   /** An error event in the middle of the stream; ignored by requests without `stream`. */
   readonly streamError?: StreamErrorFault;
-  /** Resets the connection after this many bytes of the body. With 0 bytes, not even the headers are sent. */
+  /** Resets the connection after `afterBytes` bytes of the body. With 0 bytes, not even the headers are sent. */
   readonly cut?: CutFault;
   /** Stops sending, but keeps the connection open. `true` sends nothing, an object sends some deltas first. */
   readonly hang?: true | HangFault;

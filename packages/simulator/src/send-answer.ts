@@ -24,7 +24,7 @@ export interface AnswerToSend {
 export async function sendAnswer(response: ServerResponse, answer: AnswerToSend): Promise<Outcome> {
   const headers = answer.stream ? streamType(answer.dialect) : JSON_TYPE;
   if (isPlain(answer)) {
-    // One write for the whole stream, so that benchmarks do not measure the simulator.
+    // The whole stream is sent in one write, so that the simulator takes little time in benchmarks.
     response.writeHead(200, headers).end(joined(answer.events));
     return "answered";
   }

@@ -19,13 +19,13 @@ export interface SimulatorOptions extends LedgerOptions {
   readonly keepsProcess?: boolean;
 }
 
-/** A running simulator, which answers the APIs of four providers and never costs money. */
+/** A running simulator. It implements the APIs of four providers, and its answers cost nothing. */
 export interface Simulator {
   /** The address for `baseURL` and `ANTHROPIC_BASE_URL`. OpenAI's client needs `/v1` appended. */
   readonly url: string;
   readonly port: number;
   readonly ledger: Ledger;
-  /** Closes the simulator, and ends open calls. May be called twice. */
+  /** Closes the simulator, and ends calls in progress. May be called twice. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

@@ -38,7 +38,7 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   readonly output?: OutputSchema<Output>;
   /** A custom agent memory. To use an agent memory of Skein instead, set `memory_store_type`. */
   readonly memory?: AgentMemory;
-  /** The storage for files from code execution: an open store, a folder, or `s3://BUCKET/PREFIX`. */
+  /** The storage for files from code execution: an open file store, a folder, or `s3://BUCKET/PREFIX`. */
   readonly files?: FileStore | string;
   /**
    * The store: `memory:` (the default), `sqlite:FILE`, `file:FOLDER`, `postgres://…`, or an open store.
@@ -92,7 +92,7 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /**
    * Answers awaits (open questions, approvals and frontend tool calls) of a run or its subagents. Follows the run until it is over or waits again.
    *
-   * The result has the disposition of each answer. If all answers are rejected, this throws `not_awaiting`.
+   * `answers` of the result says for each answer whether the session accepted it. If all answers are rejected, this throws `not_awaiting`.
    */
   answer(
     sessionId: string,

@@ -2,7 +2,7 @@ import { homedir, userInfo } from "node:os";
 import { join } from "node:path";
 import { KnownError } from "@skein/protocol/known-error";
 
-/** All settings from the environment, read once. No other file of this package reads `process.env`. */
+/** All settings from the environment. No other file of this package reads `process.env`. */
 export interface Config {
   /** `memory:`, `sqlite:FILE`, `file:FOLDER` or `postgres://…`. */
   readonly storeUrl: string | undefined;
@@ -14,7 +14,7 @@ export interface Config {
   readonly s3: S3Config;
   /** Limits of the HTTP server, not parsed yet, such as `streams=20`. */
   readonly limits: readonly string[];
-  /** The retention of each tenant in days, not parsed yet, such as `*=365` and `acme=30`. */
+  /** How many days the sessions of each tenant are kept, not parsed yet, such as `*=365` and `acme=30`. */
   readonly retention: readonly string[];
   readonly anthropicApiKey: string | undefined;
   /** A token for gateways, which is sent as `Authorization: Bearer` instead of an API key. */
@@ -51,7 +51,7 @@ export interface Config {
   readonly claude: ClaudeConfig;
   /** The folder of another build of the console, or `off` for a server without a console. */
   readonly console: string | undefined;
-  /** The address of Redis, if Redis is the bus between machines with the same store. */
+  /** The address of the Redis that carries drafts and notices of new events between machines with the same store. */
   readonly redisUrl: string | undefined;
   /** The address for OpenTelemetry spans. */
   readonly traceEndpoint: string | undefined;
@@ -110,7 +110,7 @@ export interface ClaudeConfig {
   };
 }
 
-/** The variables that tools for S3 read. */
+/** The values of the `AWS_…` variables that tools for S3 read. */
 export interface S3Config {
   readonly accessKeyId: string | undefined;
   readonly secretAccessKey: string | undefined;

@@ -31,7 +31,7 @@ export function followRun(watched: Watched): AsyncGenerator<Event, SeenRun> {
   return untilSettled(watched, watch, watch.events(watched.host.stopped));
 }
 
-/** Like `followRun`, but also yields the draft pieces of each step. */
+/** Like `followRun`, but also yields the draft pieces of each step: the events of the model's own stream. */
 export function followRunLive(watched: Watched): AsyncGenerator<Event | DraftPiece, SeenRun> {
   const watch = watchOf(watched);
   return untilSettled(watched, watch, watch.items({ live: watched.host.live }, watched.host.stopped));

@@ -65,11 +65,11 @@ export interface HostOptions {
   readonly store: Store;
   readonly models: ModelCatalog;
   readonly agents: readonly RegisteredAgent[];
-  /** Tools of this process that stored agents may use. */
+  /** Tools of this process that agents in the store may use. Such agents were made over HTTP, without code. */
   readonly tools?: ReadonlyMap<string, Tool>;
-  /** Skills that stored agents may use. */
+  /** Skills that agents in the store may use. */
   readonly skills?: readonly Skill[];
-  /** If true, this process leaves sessions to other processes if it cannot use their model. */
+  /** If true, this process leaves a session to other processes if it cannot use the session's model. */
   readonly leavesUnusable?: boolean | undefined;
   readonly files?: FileStore | undefined;
   /** Returns the agent memory with this name, for agents without custom memory. */
@@ -77,7 +77,7 @@ export interface HostOptions {
   /** All agent memories that an agent can use. */
   readonly memories?: readonly AgentMemory[] | undefined;
   readonly tenant?: string;
-  /** Chooses where the programs run that a model can control. Without this function, each tool chooses itself. */
+  /** Chooses where programs run that a model can control. Without this function, each tool makes its own choice. */
   readonly workplaceOf?: LoopDeps["workplaceOf"];
   readonly concurrency?: number;
   /** Tells whether the store has several tenants. If true, no tenant may use the whole process. */
@@ -104,7 +104,7 @@ export interface RuntimeParts {
   readonly now: () => number;
   readonly ids: Ids;
   readonly report: (error: unknown) => void;
-  /** Reserves money before model calls, if the operator has caps. */
+  /** Reserves the possible cost of a model call before the call, if the operator's policy has caps. */
   readonly spend?: SpendGate | undefined;
 }
 
@@ -128,7 +128,7 @@ export interface Host {
   start(): void;
   /** Tells whether this process has the code of the agent with this name. */
   knows(agentName: string): boolean;
-  /** Stops running sessions. The store stays open. */
+  /** Stops the engine, so that this process no longer runs sessions. The store stays open. */
   stop(): Promise<void>;
   /** Aborted after the host has stopped. This process no longer continues unfinished runs. */
   readonly stopped: AbortSignal;

@@ -62,7 +62,8 @@ export interface CatalogDeps {
   /** True if `claude` is the operator's gateway, which may know all names. */
   readonly isGateway: boolean;
   /**
-   * The storage for added models. Throws for a secret that cannot be decrypted, because encrypted text must not be sent as a key.
+   * The storage for models that were added with HTTP requests or `skein models add`. Reading a secret that cannot be
+   * decrypted must throw, because encrypted text must not be sent as a key.
    */
   readonly records: Records;
   /** Models of `skein.config.ts` or of a program. They take precedence over added models. */

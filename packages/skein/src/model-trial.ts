@@ -18,7 +18,7 @@ const LONG = Array.from({ length: 600 }, (_, at) => `Rule ${at + 1}: answer brie
 
 type Ability = ModelTrial["ability"];
 
-/** A call that tries an ability, and the check of its answer. */
+/** A model call that tries one ability, such as tools or images, and the check of the model's answer. */
 interface Trial {
   readonly ability: Ability;
   readonly isThere: boolean;

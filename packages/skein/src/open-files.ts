@@ -91,7 +91,7 @@ function folderBeside(storeUrl: string, dataDir: string): string | undefined {
 }
 
 /**
- * Adds a second place for reading: the data folder, where an earlier version stored generated files.
+ * Adds a second place for reading and deleting: the data folder, where an earlier version stored generated files.
  */
 async function withEarlier(files: FileStore, before: string, now: string): Promise<FileStore> {
   if (!existsSync(before) || resolve(before) === resolve(folderIn(now))) return files;

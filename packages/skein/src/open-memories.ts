@@ -5,7 +5,7 @@ import type { RegisteredAgent } from "./host.ts";
 import { placeOf } from "./store-address.ts";
 import { loadPart } from "./optional-parts.ts";
 
-/** The agent memories of this process. */
+/** The agent memories of this process: what agents remember across sessions. */
 export interface OpenMemories {
   readonly named: (type: string) => AgentMemory | undefined;
   readonly all: readonly AgentMemory[];

@@ -47,8 +47,8 @@ export function hasPart(part: OptionalPart): boolean {
 }
 
 /**
- * Loads each optional part when it is used. A linter rule forbids imports of optional parts in other files. Reasons:
- * decision 094.
+ * Loads each optional part when it is used. A linter rule forbids imports of optional parts in other files.
+ * Decision 094 in docs/decisions has the reasons.
  */
 export const loadPart = {
   postgresStore: () => optionalPart("postgres", () => import("@skein/adapters/stores/postgres")),

@@ -145,7 +145,7 @@ function registration(options: AgentOptions): RegisteredAgent {
     id: derivedId("agent", parsedConfig.data.name),
     version: 1,
     status: "active",
-    // A custom memory decides its type name.
+    // If the agent has a custom memory, the type in the configuration is the type of this memory.
     config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, hooks, output: check, memory };

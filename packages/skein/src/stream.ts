@@ -12,7 +12,7 @@ export async function* streamRun(watched: Watched, isTyped: boolean): AsyncGener
   }
 }
 
-/** Yields the events of a run in order, with every draft piece between them. */
+/** Yields the events of a run in order, with every draft piece (an event of the model's own stream) between them. */
 export async function* streamItems(watched: Watched): AsyncGenerator<Event | DraftPiece> {
   const { shownAfter = 0 } = watched;
   for await (const item of followRunLive(watched)) {

@@ -11,8 +11,8 @@ declare module "fastify" {
     /** The SHA-256 of the body of a request with an Idempotency-Key. */
     bodyDigest: string | undefined;
     /**
-     * Releases the memory for the body, so that the next large body may be read. Called automatically when the answer
-     * was sent, or when the connection is closed.
+     * Releases the memory for the body, so that the next large body may be read. Called automatically when the
+     * response was sent, or when the connection is closed.
      */
     bodyDone(): void;
   }

@@ -45,7 +45,7 @@ const EXPECTED: ReadonlySet<ApiErrorCode> = new Set([
   "REQUEST_TIMEOUT",
 ]);
 
-/** Codes of known errors that are usually temporary: their responses have Retry-After. */
+/** Codes of errors that are usually temporary. A `KnownError` with such a code gets a response with Retry-After. */
 const SOON_OVER: ReadonlySet<ApiErrorCode> = new Set(["store_unavailable", "files_unavailable", "closed"]);
 
 /** Replacements for messages that could reveal the store's address or its statements. */

@@ -12,8 +12,8 @@ const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
  * Rejects requests that a page of another site can make a browser send: requests with a foreign Origin, or with a
- * foreign Host (the other site's name, which its owner made DNS resolve to this machine). Returns the origin that may read the
- * answer, if it is allowed.
+ * foreign Host (the other site's name, which its owner made DNS resolve to this machine). Returns a foreign
+ * Origin that the operator allowed, so that its pages may read the response; otherwise null.
  */
 export function checkOrigin(
   headers: IncomingHttpHeaders,

@@ -16,7 +16,7 @@ export interface ConsoleFiles {
 }
 
 /**
- * The content security policy of the console. It allows the console's own scripts, styles and calls, and images as data
+ * The content security policy of the console. It allows the console's own scripts, styles and requests, and images as data
  * URLs. Scripts cannot turn text into markup.
  */
 const POLICY = [

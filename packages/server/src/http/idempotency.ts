@@ -9,7 +9,7 @@ import { ApiError } from "./api-error.ts";
 interface StoredAnswer {
   readonly status: number;
   readonly body: unknown;
-  /** The session that the answer is about. */
+  /** The id of the session that the response is about. */
   readonly sessionId?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface Idempotency {
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** The record of the last day that was swept. With it, no day is skipped after a server was off for weeks. */
+/** The record of the last day whose responses were removed. With it, no day is skipped after a server was off for weeks. */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
@@ -73,7 +73,7 @@ interface Claimed {
 
 export function createIdempotency({ records, now, ids, report, process }: IdempotencyDeps): Idempotency {
   const instance = randomUUID();
-  /** `process` is the name of the process, `instance` distinguishes two servers in one process. */
+  /** `process.owner` names the process, and `instance` distinguishes two servers in one process. */
   const owner = `${process?.owner ?? "?"} ${instance}`;
   const running = new Set<string>();
 

@@ -8,7 +8,7 @@ export interface Limits {
   readonly requestBurst: number;
   /** Streams (SSE and WebSocket) that a key may have open. */
   readonly streams: number;
-  /** Streams that may be open, of all keys together. */
+  /** Streams that all keys together may have open. */
   readonly allStreams: number;
   /** Sessions that a key may open per minute. */
   readonly sessionsPerMinute: number;
@@ -16,29 +16,29 @@ export interface Limits {
   readonly queuedPrompts: number;
   /** Wrong keys that an address may send per minute. A valid key is never rejected because of them. */
   readonly wrongKeysPerMinute: number;
-  /** Bytes of a body. Messages and imports have their own limits. */
+  /** The largest body of a request, in bytes. Requests with messages and imports have separate limits. */
   readonly bodyBytes: number;
   readonly messageBytes: number;
   readonly importBytes: number;
   /**
-   * Bytes of large bodies that are read and processed at the same time, of all keys together. Other large bodies wait for
-   * their turn.
+   * Bytes of the large bodies, of all keys together, that are read and processed at the same time. Other large bodies
+   * wait for their turn.
    */
   readonly bytesInFlight: number;
   /** How long the headers and the body of a request may take to arrive. */
   readonly requestMs: number;
-  /** Bytes that may wait for one slow reader. */
+  /** Bytes of a stream that may wait for its client, if the client reads slowly. */
   readonly backlogBytes: number;
-  /** How long a reader may stay behind before it is disconnected. */
+  /** How long the client of a stream may read too slowly before it is disconnected. */
   readonly backlogMs: number;
   readonly heartbeatMs: number;
   /** How long a request may wait for the end of its run. */
   readonly answerMs: number;
-  /** SQL statements that may run at the same time, of all keys together. */
+  /** SQL statements that all keys together may run at the same time. */
   readonly statements: number;
-  /** Webhook notices that may be sent at the same time, of all tenants together. */
+  /** Webhook notices, of all tenants together, that are sent at the same time. */
   readonly notices: number;
-  /** How long a statement may run. */
+  /** How long an SQL statement may run. */
   readonly statementMs: number;
   readonly statementRows: number;
   readonly statementBytes: number;
@@ -88,7 +88,7 @@ interface Bucket {
   at: number;
 }
 
-/** A limit with its name in the settings. */
+/** A limit: its name in the settings, and a sentence about it. */
 interface Named {
   readonly limit: keyof Limits;
   readonly says: string;
@@ -124,7 +124,7 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rat
   };
 }
 
-/** The number of buckets in memory. Above this number all buckets are dropped, and every key begins with a full bucket. */
+/** The most buckets of one kind in memory. Above this number they are dropped, and every key begins with a full bucket. */
 const BUCKETS = 10_000;
 
 export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {

@@ -2,7 +2,7 @@ import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "../deps.ts";
 
 /**
- * The content security policy of the server's pages. It allows scripts, styles, calls and images from this server, and
+ * The content security policy of the server's pages. It allows scripts, styles and images from this server, requests to this server, and
  * images as data URLs.
  */
 export const PAGE_POLICY =

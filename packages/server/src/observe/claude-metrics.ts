@@ -1,6 +1,6 @@
 import type { ClaudeProcesses } from "../dialects/claude/gate.ts";
 
-/** Returns metrics of Claude Code's processes in Prometheus text format. Empty if Claude Code cannot run. */
+/** Returns metrics of Claude Code's processes in Prometheus text format, or an empty text if Claude Code cannot run. */
 export function claudeMetrics(processes: ClaudeProcesses | undefined): string {
   if (!processes) return "";
   const { running, idle, ahead, waiting, memoryBytes, limits } = processes;

@@ -37,14 +37,14 @@ export async function storeHealth({ shared: { deps, checkStore }, reply }: Reque
   };
 }
 
-/** Returns the state of the bus between machines. Empty without a bus. */
+/** Returns the state of the bus between machines, or an empty list without a bus. */
 export async function busHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.bus) return [];
   const silent = "Redis does not answer: drafts of other machines are not shown.";
   return [await partHealth({ name: "redis", check: deps.bus.check(), does: "drafts between machines", silent }, reply)];
 }
 
-/** Returns the state of an engine outside this process. Empty without such an engine. */
+/** Returns the state of an engine outside this process, or an empty list without such an engine. */
 export async function engineHealth({ shared: { deps }, reply }: RequestContext): Promise<readonly PartHealth[]> {
   if (!deps.engineCheck) return [];
   const silent = "No Restate server answers: workers find waiting sessions by themselves, about 2 s late.";
@@ -99,7 +99,7 @@ export async function wallsHealth({ shared: { deps }, reply }: RequestContext): 
   return [{ name: "sandbox", status: isKept ? "ok" : "failed", latency_ms, detail: says }];
 }
 
-/** Reports the sessions that no worker can run. Empty if every session has a worker. */
+/** Returns a failed part if sessions wait because no worker can run them. Otherwise returns an empty list. */
 export async function queueHealth({ shared, reply }: RequestContext): Promise<readonly PartHealth[]> {
   const began = performance.now();
   const waiting = await inTime(shared.unserved(), timeLeft(reply)).catch(() => []);

@@ -7,7 +7,7 @@ export interface Metrics {
 
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** The responses of one route to one method. */
+/** The counters for the responses of one route to one HTTP method. */
 interface Series {
   readonly labels: string;
   readonly statuses: Map<number, number>;

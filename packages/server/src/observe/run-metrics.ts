@@ -3,7 +3,7 @@ import { type Event, dollarsOf, exactCost } from "@skein/protocol";
 
 export interface RunMetricsDeps {
   readonly store: Store;
-  /** How many sessions this process runs now, each under a lease. */
+  /** How many sessions this process runs now. It holds a lease, the right to run the session, for each of them. */
   readonly driven: () => number;
   readonly now: () => number;
 }
@@ -17,7 +17,7 @@ export interface RunMetrics {
   stop(): void;
 }
 
-/** Totals of the calls of one model. */
+/** The totals of all calls of one model. */
 interface ModelCalls {
   calls: number;
   picos: bigint;

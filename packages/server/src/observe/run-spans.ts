@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { TelemetryAttributes, TelemetrySpan } from "@skein/core";
 import { type Event, type FactData, providerOf } from "@skein/protocol";
 
-/** The trace of a run: the trace of its request, or a trace of its own. */
+/** The trace and the span in which a run was requested. */
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string | undefined;
@@ -11,7 +11,7 @@ export interface TraceParent {
 /** The data from which the spans of a run are made. */
 export interface TracedRun {
   readonly runId: string;
-  /** The known events of the run, from its beginning. */
+  /** Events of the run: at least the events that begin the run, its steps and its tool calls, and the event of the span. */
   readonly events: readonly Event[];
   readonly agent: { readonly id: string; readonly name: string; readonly version: number; readonly model: string };
   readonly parent: TraceParent | undefined;
@@ -57,7 +57,7 @@ export function spanOf(event: Event, run: TracedRun): TelemetrySpan | undefined 
     : undefined;
 }
 
-/** The trace of a run. */
+/** Returns the id of a run's trace: the trace of its request, or a new trace with the id of the run. */
 function traceIdOf({ parent, runId }: Pick<TracedRun, "parent" | "runId">): string {
   return parent?.traceId ?? runId.replaceAll("-", "");
 }

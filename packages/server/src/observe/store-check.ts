@@ -23,7 +23,7 @@ export function createStoreCheck({ store, id }: { readonly store: Store; readonl
   };
 }
 
-/** Checks that files can be written. A success is cached for a while. */
+/** Checks that files can be written. A success is cached for `WRITE_MS`. */
 export function createFilesCheck(files: FileStore | undefined): (() => Promise<void>) | undefined {
   if (!files?.check) return undefined;
   let known: { readonly at: number; readonly checked: Promise<void> } | undefined;
@@ -38,8 +38,8 @@ export function createFilesCheck(files: FileStore | undefined): (() => Promise<v
 }
 
 /**
- * The sessions that no worker can run. Every request for a session needs them, so the store is queried at most once a
- * second.
+ * Returns a function that lists the sessions that no worker can run. Many requests need this list, so the store is queried
+ * at most once a second.
  */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
   let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;

@@ -4,7 +4,7 @@ import { type TraceParent, type TracedRun, endsSpan, parseTraceParent, spanOf } 
 
 export interface TracingDeps {
   readonly store: Store;
-  /** Receives spans. Without it, nothing is traced. */
+  /** Receives spans and metrics. Without it, nothing is traced. */
   readonly telemetry?: Telemetry | undefined;
   /** Whether spans contain the content of messages and tool calls. */
   readonly traceContent?: boolean | undefined;
@@ -26,9 +26,9 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** The trace parents that this process knows, because a call may end before its run's parent is stored. */
+  /** The trace parents by run. They are kept here, because a model call may end before the trace parent of its run is stored. */
   const parents = new Map<string, TraceParent>();
-  /** The start events of the runs in progress: of each run, its steps and its tool calls. */
+  /** By run in progress: the events that begin the run, its steps and its tool calls. */
   const begun = new Map<string, Event[]>();
   const agents = new Map<string, TracedRun["agent"]>();
   /** Events are handled in their order, so that spans of a run are sent in order. */

@@ -64,7 +64,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   let stopped = false;
   const queues = createJobQueues({ width: AT_ONCE, job: (id) => inTurn(id).catch(report) });
 
-  /** Stores a delivery. Returns false if another process has changed it. */
+  /** Stores a delivery, the record of a notice. Returns false if another process has changed it. */
   async function save(delivery: Delivery, expect?: number): Promise<boolean> {
     const fields = { webhook: delivery.webhook_id, state: delivery.state, session: delivery.session_id };
     const put = { tenant: TENANT, kind: "delivery", id: delivery.id, value: delivery, fields };

@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<number, readonly [type: string, code: string | null
   503: ["service_unavailable_error", null, "The engine is currently overloaded, please try again later."],
 };
 
-/** A 400 that names the wrong parameter. */
+/** Makes an error with status 400 that names the wrong parameter. */
 export function refused(message: string, param?: string, code?: string): ApiError {
   return new ApiError(400, { message, param, code });
 }

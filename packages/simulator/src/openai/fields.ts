@@ -1,4 +1,4 @@
-/** Checks that Chat Completions and Responses have in common. */
+/** Parses the fields that the Chat Completions API and the Responses API have in common, and rejects wrong values. */
 import { ApiError } from "../api-error.ts";
 import { isObject, type Block, type CacheControl, type JsonObject, type MessagesRequest, type Tool } from "../wire.ts";
 import type { RequestHead } from "../dialects/dialect.ts";
@@ -6,7 +6,7 @@ import { missing, refused, wrongType, wrongValue } from "./errors.ts";
 
 /** OpenAI caches prefixes automatically. */
 export const AUTOMATIC_CACHE: CacheControl = { type: "ephemeral" };
-/** The longest answer if the request sets no limit. */
+/** The limit of an answer in tokens, if the request sets no limit. */
 export const LONGEST_ANSWER = 128_000;
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -85,7 +85,7 @@ export function booleanAt(value: unknown, param: string): boolean {
   return value;
 }
 
-/** A function that the model may call; `where` is the object that contains its name. */
+/** Parses a function that the model may call. `where` is the path of the object that contains its name. */
 export function functionTool(tool: JsonObject, where: string): Tool {
   const name = stringAt(tool.name, `${where}.name`);
   if (!NAME.test(name)) {
@@ -140,7 +140,7 @@ export function outputSchema(format: JsonObject, param: string): JsonObject {
   return schema;
 }
 
-/** `auto`, `none`, `required` or the name of a tool. */
+/** Parses the field `tool_choice`: `auto`, `none`, `required` or the name of a tool. */
 export function toolChoice(
   choice: unknown,
   tools: readonly Tool[],

@@ -53,7 +53,7 @@ export interface ClaudeDeps {
   readonly oauth?: { readonly token: string; readonly baseUrl: string | undefined } | undefined;
 }
 
-/** Claude Code in this process, with its runtime and its gate. */
+/** Claude Code in this process, with its runtime and its gate, which checks requests before a session begins. */
 export interface Claude {
   readonly runtimes: (parts: RuntimeParts) => ReadonlyMap<AgentConfig["runtime"], Runtime>;
   readonly gate: ClaudeGate;
@@ -197,7 +197,7 @@ function openedNames(settings: ClaudeSettings, isAdmin: boolean): OpenedNames {
   };
 }
 
-/** An offer is cached for this time, because making an offer starts a process. */
+/** How long an offer (the tools, models and commands of a new session) is cached. Making an offer starts a process. */
 const OFFER_MS = 60_000;
 const MOST_OFFERS = 50;
 
@@ -251,5 +251,5 @@ function childPoolOptions({ processes }: ClaudeSettings): NonNullable<ClaudeCode
   };
 }
 
-/** The default address of Claude Code. */
+/** The address of the model API that Claude Code calls by default. */
 const MODEL = "https://api.anthropic.com";

@@ -18,7 +18,7 @@ import { checkedRetention } from "./retention.ts";
 export interface SkeinConfig {
   /** Agents made with `createAgent`. They are stored when the server starts, with their tools. */
   readonly agents?: readonly Agent[];
-  /** Tools that agents made over HTTP may name. */
+  /** Tools that agents may use if they were made over HTTP. */
   readonly tools?: readonly Tool[];
   /** Folders with skills. An agent made over HTTP names a skill or a folder. */
   readonly skills?: readonly string[];

@@ -37,7 +37,7 @@ export interface ServerPolicy {
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Returns the sandbox mode for programs of this key's sessions. Without a key, returns the mode of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** Returns the strictest mode of all keys. All sessions of the loop use this mode, whichever key created them. */
+  /** Returns the strictest mode of all keys. All sessions of the runtime `loop` use this mode, whichever key created them. */
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether any key has a rule about the sandbox. */
   readonly hasSandboxRules: boolean;
@@ -45,7 +45,7 @@ export interface ServerPolicy {
   isShared(): boolean;
   /** Whether any rule caps how many runs are in progress. */
   readonly capsRuns: boolean;
-  /** The caps of a run. */
+  /** Returns the caps that a run counts against: limits on concurrent runs and on spending per day. */
   capsOf(owner: RunOwner): readonly Cap[];
   /** Whether any rule caps runs or spending. */
   readonly hasCaps: boolean;

@@ -1,7 +1,7 @@
 import { withoutSecrets } from "@skein/protocol";
 import type { StartOptions } from "./start-options.ts";
 
-/** Logs errors of background work. */
+/** Returns a function that logs errors of background work, without secrets. */
 export function createReport(log: StartOptions["log"] = () => {}): (error: unknown) => void {
   return (error) =>
     log({

@@ -4,7 +4,7 @@ import { type Store, type Vault, checkSealedWith, createVault, sealedRecords } f
 import { KnownError } from "@skein/protocol";
 import type { Config } from "../config.ts";
 
-/** The vault for secrets in the store. Without a vault, the store has the secrets unencrypted. */
+/** The vault, which encrypts the secrets in the store. Without a vault, the store has the secrets unencrypted. */
 export interface SecretsSettings {
   readonly vault: Vault | undefined;
   /** Ids of lost keys. A secret that was encrypted with a lost key must be set again. */

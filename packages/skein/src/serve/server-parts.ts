@@ -42,7 +42,7 @@ export interface ServerParts {
   /** Processes on this machine that already served the store when this process started. */
   readonly others: readonly string[];
   readonly model: OpenModel;
-  /** The tools that agents made over HTTP may name. */
+  /** The tools that agents may use if they were made over HTTP. */
   readonly tools: ReadonlyMap<string, Tool>;
   readonly files: FileStore;
   readonly bus: Bus | undefined;
@@ -52,7 +52,7 @@ export interface ServerParts {
   /** Undefined if the history is off, or its package is not installed. */
   readonly history: (HistoryPort & { close(): Promise<void> }) | undefined;
   readonly workplaces: Workplaces;
-  /** Stops running sessions and answering SQL. */
+  /** Stops the engine and the SQL part, so that this process no longer runs sessions or SQL statements. */
   stop(): Promise<void>;
   /** Closes all parts and the store. */
   close(): Promise<void>;
@@ -218,7 +218,7 @@ async function openBus(url: string, report: (error: unknown) => void): Promise<B
   return createRedisBus({ url, report });
 }
 
-/** Opens SQL. Without its package, every statement is rejected with a sentence about what to install. */
+/** Opens the part that answers SQL statements. Without its package, every statement is rejected with a sentence about what to install. */
 async function openSql(store: Store, options: StartOptions): Promise<SqlPort & { close(): Promise<void> }> {
   const { dataDir, sqlHistory = [] } = options;
   try {
@@ -234,7 +234,7 @@ async function openSql(store: Store, options: StartOptions): Promise<SqlPort & {
   }
 }
 
-/** Opens adoption. Without the history package, every request is rejected with a sentence about what to install. */
+/** Opens the part that makes sessions of Skein from Claude Code's files. Without the history package, every request is rejected with a sentence about what to install. */
 async function openAdoption(store: Store): Promise<Adoption> {
   try {
     const { createAdoption } = await loadPart.adoption();

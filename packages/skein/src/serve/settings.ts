@@ -55,7 +55,7 @@ export interface ServeSettings {
   readonly claudeOpened: ClaudeSettings;
   /** How many days the audit log is kept. */
   readonly auditDays: number | undefined;
-  /** The vault for secrets in the store. */
+  /** The vault, which encrypts secrets in the store, and the ids of lost keys. */
   readonly secrets: SecretsSettings;
   /** The value of SKEIN_SANDBOX. */
   readonly sandbox: SandboxMode | undefined;
@@ -187,7 +187,7 @@ function consoleSetting(text: string | undefined, folder: string): string | null
   throw new KnownError("invalid", `SKEIN_CONSOLE is "${text}". Expected "off" or a folder with a built console.`);
 }
 
-/** Reads the history settings. By default, only a server on a loopback address opens the history, to admin keys. */
+/** Reads the history settings. By default, the history can be read only on a server with a loopback address. */
 function historySettings(
   { history, historyKeys: keys }: Config,
   { isLocal, folder }: { isLocal: boolean; folder: string },
@@ -255,7 +255,7 @@ function sandboxSetting(text: string | undefined): SandboxMode | undefined {
   return data;
 }
 
-/** Combines two settings. An option is allowed if at least one setting allows it. */
+/** Combines two settings. An option is allowed if at least one setting allows it. `one` decides the limits of processes. */
 export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
   return {
     ...one,

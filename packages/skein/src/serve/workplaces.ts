@@ -12,7 +12,7 @@ interface SessionPlace {
   readonly sessionId: string;
 }
 
-/** The folder and the sandbox for programs of each session of the loop. */
+/** The folder and the sandbox for the programs of each session with the runtime `loop`. */
 export interface Workplaces {
   of(session: SessionPlace & { readonly agent?: AgentConfig | null }): Promise<Workplace>;
   /** Removes the folder of a session. */
@@ -23,7 +23,7 @@ export interface Workplaces {
 interface WorkplacesDeps {
   readonly dataDir: string;
   readonly rules: Pick<ServerPolicy, "strictestSandbox" | "commonHosts">;
-  /** Addresses that programs may call besides public ones. */
+  /** Addresses that programs may call in addition to public addresses. */
   readonly places?: GatePlaces;
   /** Limits from Claude Code's settings, which apply to every program that a model controls. */
   readonly limits: { readonly memoryBytes: number } & Omit<SandboxLimits, "memoryBytes" | "totalMemoryBytes">;

@@ -1,10 +1,10 @@
 /**
- * Makes the cached copy, or brings it up to date.
+ * Makes the cached copy of the transcripts, a DuckDB file, or brings it up to date.
  *
  * A copy is never changed in place, because readers have it open. DuckDB allows either one process that writes or
  * several that read. So the next copy is a new file, which begins with a clone of the last copy and reads only new and
- * changed files. When it is complete, it is renamed over the last copy. One process builds at a time. Reasons: decision
- * 079.
+ * changed files. When it is complete, it is renamed over the last copy. One process builds at a time. Decision 079
+ * in docs/decisions has the reasons.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,7 +41,7 @@ type BuildCopyResult =
  */
 const MEGABYTES = 600;
 const THREADS = 2;
-/** The bytes of transcripts in one batch. Half of this would double the commits and take a fifth longer. */
+/** The bytes of transcripts in one batch. With half of this size, a build commits twice as often and takes a fifth longer. */
 const BATCH_BYTES = 48 * 2 ** 20;
 /** The age up to which a file may change again and keep its modification time. */
 const YOUNG_MS = 1000;

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { DuckDBInstance } from "@duckdb/node-api";
 
-/** The copies that this process is building. The lock of the system keeps only other processes out. */
+/** The copies that this process is building. The operating system's file lock keeps out only other processes. */
 const held = new Set<string>();
 
 /** Runs `work` while holding the lock. Returns undefined if another build holds the lock. */
@@ -22,8 +22,8 @@ export async function withCopyLock<Result>(file: string, work: () => Promise<Res
 }
 
 /**
- * Opens the lock file as a database, which only one process can have open. The system closes the file whenever the
- * process ends.
+ * Opens the lock file as a database, which only one process can have open. The operating system closes the file
+ * whenever the process ends.
  */
 async function openLock(file: string): Promise<DuckDBInstance | undefined> {
   try {

@@ -5,7 +5,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**
- * What is added to the default limit, first and then if the statement fails again. Some statements need more memory and
+ * The megabytes that are added to the default limit after the first and after the second failure of a statement. Some statements need more memory and
  * cannot write to disk.
  */
 const EXTRA_MEGABYTES = [700, 2200];

@@ -17,7 +17,7 @@ export interface Database {
   close(): void;
 }
 
-/** Opens an empty DuckDB in memory, which never downloads anything. */
+/** Opens an empty DuckDB database in memory. DuckDB never downloads anything for it. */
 export async function openDatabase({ folder, memoryLimit, threads, keepsFreed }: DatabaseOptions): Promise<Database> {
   const instance = await DuckDBInstance.create(":memory:", {
     memory_limit: memoryLimit,

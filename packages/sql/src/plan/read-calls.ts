@@ -2,7 +2,7 @@
  * Calls of the table functions of the `agent_data` extension, such as `read_conversations('~/.claude')`.
  *
  * DuckDB's table macros accept neither `path = '…'` nor a missing path, so each call in a statement is replaced by a
- * table before the statement runs. Reasons: decision 071.
+ * table before the statement runs. Decision 071 in docs/decisions has the reasons.
  */
 import { LITERAL_OR_COMMENT } from "./split-statements.ts";
 

@@ -25,7 +25,7 @@ export interface LogRows {
   readonly transcript: PlatformRow;
   /** The messages of each run, in the format of the Messages API. */
   readonly runMessages: ReadonlyMap<string, readonly PlatformRow[]>;
-  /** Undefined if the log contains a fact that this version of Skein does not understand. */
+  /** Undefined if the log contains an event that this version of Skein does not understand. */
   readonly state: SessionState | undefined;
 }
 
@@ -82,7 +82,7 @@ export function configOf(session: Session, { state, runMessages }: LogRows, awai
   };
 }
 
-/** Returns undefined if `fold` rejects the event, because the log may contain a fact of a newer version. */
+/** Returns undefined if `fold` rejects the event, because the log may contain an event of a newer version. */
 function folded(state: SessionState, event: Event): SessionState | undefined {
   try {
     fold(state, [event]);

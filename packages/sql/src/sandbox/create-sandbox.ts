@@ -19,7 +19,7 @@ export type Part =
   | { readonly kind: "data"; readonly bytes: Uint8Array }
   | { readonly kind: "end"; readonly rows: number; readonly truncated: boolean };
 
-/** Runs each statement of a client in a separate sandboxed process. Reasons: decision 073. */
+/** Runs each statement of a client in a separate sandboxed process. Decision 073 in docs/decisions has the reasons. */
 export interface Sandbox {
   /** Starts a sandbox as a test. Returns the reason if it does not work on this machine, or undefined. */
   problem(): Promise<string | undefined>;

@@ -4,7 +4,7 @@
  * A piece is read from the files (by the query here) or from the cached copy (a table with the same name and columns). Both
  * have `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one thread can
  * number lines. Before a text is parsed, DuckDB searches the text for a word that the text must contain. The word
- * begins with a rare letter, because DuckDB searches for the first letter first.
+ * begins with a rare character, because DuckDB searches for the first character first.
  */
 import { BATCH_ANSWERS, BATCH_ROWS } from "./batch.ts";
 import { NO_REQUESTS, requests } from "./requests.ts";

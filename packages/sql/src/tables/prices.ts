@@ -16,7 +16,7 @@ const row = (name: string, { prices, long_context, fast_percent = 100, regional_
   `'${name}': {short: ${rates(prices)}, long: ${rates(long_context?.prices ?? prices)}, ` +
   `above: ${long_context?.above ?? "NULL"}::BIGINT, fast: ${fast_percent}, regional: ${regional_percent}}`;
 
-/** The names of each family of models. */
+/** The names of all families of models, each with the price of the family. */
 const named = PRICES.flatMap((price) => [
   { name: price.family, price },
   ...PRICE_ALIASES.flatMap(([name, family]) => (family === price.family ? [{ name, price }] : [])),

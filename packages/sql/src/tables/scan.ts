@@ -3,7 +3,7 @@
  *
  * `scan.rows` has the fields of lines with a type. `scan.answers` has the fields for the cost of a call. `scan.objects` has
  * every line as JSON. DuckDB cannot read a line with a lone surrogate, with a byte that is not UTF-8, or with two records.
- * JavaScript reads these lines into `scan.repaired`. Reasons: decision 070.
+ * JavaScript reads these lines into `scan.repaired`. Decision 070 in docs/decisions has the reasons.
  */
 
 /** DuckDB's default limit for a line. Buffers are twice as large for each scan and thread. The texts of longer lines are cut. */

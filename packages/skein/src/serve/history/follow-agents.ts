@@ -3,7 +3,7 @@ import { type LibraryConfig, isDataNotFoundError, withSources } from "@skein/his
 /** The shortest time between two reads of the data of coding agents other than Claude Code. */
 const LOOK_AGAIN_MS = 2000;
 
-/** The configuration of the history library with the sessions of all coding agents. */
+/** A configuration of the history library that finds the sessions of all coding agents. */
 export interface AgentLibrary {
   /** Always the same object; `refresh` changes it. */
   readonly config: LibraryConfig;

@@ -42,7 +42,7 @@ type Questions = {
   readonly [Name in Method]: (input: readonly unknown[], signal: AbortSignal) => Promise<string | Uint8Array>;
 };
 
-/** Creates a function for each question. The function returns the body of the HTTP response. */
+/** Creates a function for each method of the history. It returns the body of the HTTP response. */
 export function createQuestions(config: LibraryConfig, whole: WholeList): Questions {
   const usage = createUsage(config);
   const marks = createMarks(config);
