@@ -6,8 +6,8 @@ const MAXIMUM_DEPTH = 5;
 const MAXIMUM_ITEMS = 20;
 
 /**
- * The input for a tool call, with values from the prompt. Null if the prompt lacks a required value, because then the call
- * would be a guess.
+ * The input for a tool call, with values from the prompt. Null if the prompt lacks a required value, because then the
+ * call would be a guess.
  */
 export function inputFor(schema: JsonObject, prompt: string): JsonObject | null {
   const input: Record<string, unknown> = {};

@@ -90,9 +90,11 @@ export interface Agent<Output = unknown, Tools extends readonly Tool[] = readonl
   /** Like `run`, but streams text in the agent's `formatter` or in `format`. An item is a frame or a piece of XML. */
   text(prompt: Content, options?: RunOptions<Tools> & { readonly format?: Format }): AsyncIterable<string>;
   /**
-   * Answers awaits (open questions, approvals and frontend tool calls) of a run or its subagents. Follows the run until it is over or waits again.
+   * Answers awaits (open questions, approvals and frontend tool calls) of a run or its subagents. Follows the run until
+   * it is over or waits again.
    *
-   * `answers` of the result says for each answer whether the session accepted it. If all answers are rejected, this throws `not_awaiting`.
+   * `answers` of the result says for each answer whether the session accepted it. If all answers are rejected, this
+   * throws `not_awaiting`.
    */
   answer(
     sessionId: string,

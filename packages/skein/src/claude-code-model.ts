@@ -15,7 +15,7 @@ export function claudeCodeModel(name: string, given: ModelSettings, deps: ReachD
   const { settings, modelName, apiKey, price, fetch } = reach;
   const { abilities = {} } = settings;
   if (abilities.tools === false)
-    throw new KnownError("invalid", `model: Claude Code cannot use the model "${name}": it has no tools.`);
+    throw new KnownError("invalid", `model: Claude Code cannot use the model "${name}": the model cannot call tools.`);
   const lacks = (["caching", "thinking"] as const).filter((ability) => abilities[ability] === false);
   switch (adapter) {
     case "anthropic":

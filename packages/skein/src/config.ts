@@ -64,8 +64,8 @@ export interface Config {
   /** Addresses that webhooks may call in addition to public addresses. */
   readonly allowedWebhookAddresses: readonly string[];
   /**
-   * Additional permissions for models that HTTP requests add: addresses that are not public, and environment variables with
-   * API keys.
+   * Additional permissions for models that HTTP requests add: addresses that are not public, and environment variables
+   * with API keys.
    */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
   /**

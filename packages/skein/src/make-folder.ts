@@ -5,7 +5,8 @@ import { KnownError } from "@skein/protocol";
 /**
  * Makes a folder and its missing parents. Only their owner can read them. If this fails, throws an error that tells the user what to do.
  *
- * Makes the folders one by one, because Node's `mkdir` with `recursive` never returns below `/proc`. The kernel reports existing folders there as missing.
+ * Makes the folders one by one, because Node's `mkdir` with `recursive` never returns below `/proc`. The kernel reports
+ * existing folders there as missing.
  */
 export function makeFolder(path: string): void {
   const missing: string[] = [];

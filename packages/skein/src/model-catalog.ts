@@ -82,8 +82,8 @@ const FRESH_MS = 2000;
 /** The model catalog of a process, including models for Claude Code. */
 export interface OwnCatalog extends ModelCatalog {
   /**
-   * Returns how Claude Code reaches this model. Returns undefined if the server's default address for Claude has the model. Throws if Claude
-   * Code cannot use the model.
+   * Returns how Claude Code reaches this model. Returns undefined if the server's default address for Claude has the
+   * model. Throws if Claude Code cannot use the model.
    */
   forClaudeCode(tenant: string, name: string): Promise<BrokeredModel | undefined>;
 }

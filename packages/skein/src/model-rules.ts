@@ -32,8 +32,9 @@ interface AddedModel {
 const OPERATOR = "default";
 
 /**
- * Returns the addresses that models may have if HTTP requests add them: public addresses, and addresses that the operator allowed. The
- * operator's tenant may also use addresses of the server's machine. Decision 202 in docs/decisions has the reasons.
+ * Returns the addresses that models may have if HTTP requests add them: public addresses, and addresses that the
+ * operator allowed. The operator's tenant may also use addresses of the server's machine. Decision 202 in
+ * docs/decisions has the reasons.
  */
 export function modelPlaces(
   tenant: string,

@@ -142,7 +142,7 @@ function isCity(text: string): boolean {
 }
 
 async function tried(
-  { call, times = 1, shows, detail = answerIn, lack = "Not what was asked for." }: Trial,
+  { call, times = 1, shows, detail = answerIn, lack = "The answer has no text." }: Trial,
   model: Model,
   signal: AbortSignal,
 ): Promise<Pick<ModelTrial, "outcome" | "detail">> {

@@ -17,7 +17,9 @@ export interface OpenModel {
   close(): Promise<void>;
 }
 
-/** Opens Claude if a key or an address is set and no simulation is requested. Otherwise opens the simulator, if allowed. */
+/**
+ * Opens Claude if a key or an address is set and no simulation is requested. Otherwise opens the simulator, if allowed.
+ */
 export async function openModel(
   config: Pick<Config, "anthropicApiKey" | "anthropicBaseUrl"> & {
     readonly anthropicAuthToken?: string | undefined;

@@ -2,7 +2,10 @@ import type { AgentMemory, FileStore, Store } from "@skein/core";
 import { KnownError } from "@skein/protocol";
 import type { AgentOptions } from "./agent-interface.ts";
 
-/** The required methods of each interface that a program can implement. The compiler reports a required method that is missing here. */
+/**
+ * The required methods of each interface that a program can implement. The compiler reports a required method that is
+ * missing here.
+ */
 const MEMORY: Readonly<Record<Exclude<keyof AgentMemory, "type" | "forget">, true>> = {
   retrieve: true,
   update: true,

@@ -7,7 +7,8 @@ type JsonValue = Parameters<NonNullable<NonNullable<Parameters<typeof parse>[1]>
 export type Partially<Value> = Value extends object ? { readonly [Key in keyof Value]?: Partially<Value[Key]> } : Value;
 
 /**
- * A draft: a piece of an answer that the model is still writing. For an agent with an `output`, `partial` is the answer so far, which is not checked.
+ * A draft: a piece of an answer that the model is still writing. For an agent with an `output`, `partial` is the answer
+ * so far, which is not checked.
  */
 export type PartialDraft<Output> = Draft & { readonly partial?: Partially<Output> };
 

@@ -10,8 +10,8 @@ export interface ExportTablesOptions {
 
 /**
  * Writes all tables into one database if the target ends in `.duckdb`. For any other target, writes a Parquet file per
- * table into a folder. Returns the written paths. Only `force` replaces existing files. If writing a
- * table fails, no existing file changes.
+ * table into a folder. Returns the written paths. Only `force` replaces existing files. If writing a table
+ * fails, no existing file changes.
  */
 export async function exportTables(
   sql: Sql,

@@ -18,7 +18,8 @@ export interface AuditedCommand {
 
 /**
  * Performs the command of a WebSocket message. The audit log records every answer to an await (a question, approval or
- * tool call that waits for the client), and every command that the operator's rules reject. The entry is written before the client gets the result.
+ * tool call that waits for the client), and every command that the operator's rules reject. The entry is written before
+ * the client gets the result.
  */
 export async function audited<Result>(
   { shared, principal }: Pick<Caller, "shared" | "principal">,

@@ -44,8 +44,9 @@ declare module "fastify" {
 export const REFUSED: ReadonlySet<string> = new Set(["not_allowed", "arg_not_allowed", "forbidden", "sandbox_missing"]);
 
 /**
- * Writes the audit log. An entry is written before its request is answered, so that a crash cannot lose the entry of an answered request. If
- * the entry cannot be stored, `report` gets the error, and the answer is still sent, because the work is done.
+ * Writes the audit log. An entry is written before its request is answered, so that a crash cannot lose the entry of an
+ * answered request. If the entry cannot be stored, `report` gets the error, and the answer is still sent, because the
+ * work is done.
  */
 export function auditRequests(
   app: FastifyInstance,
@@ -91,7 +92,10 @@ function sentKey({ headers }: FastifyRequest): boolean {
   return headers["x-api-key"] !== undefined || headers.authorization !== undefined;
 }
 
-/** Returns the target of a request: the last resource in its path, or else the `name` or the host of the `url` in its body. */
+/**
+ * Returns the target of a request: the last resource in its path, or else the `name` or the host of the `url` in its
+ * body.
+ */
 function targetOf({ params, body }: FastifyRequest): string | null {
   const named = Object.values((params ?? {}) as Record<string, string>).at(-1);
   if (named !== undefined) return named.slice(0, 100);

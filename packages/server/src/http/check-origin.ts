@@ -12,8 +12,8 @@ const OWN = ["localhost", "127.0.0.1", "[::1]"];
 
 /**
  * Rejects requests that a page of another site can make a browser send: requests with a foreign Origin, or with a
- * foreign Host (the other site's name, which its owner made DNS resolve to this machine). Returns a foreign
- * Origin that the operator allowed, so that its pages may read the response; otherwise null.
+ * foreign Host (the other site's name, which its owner made DNS resolve to this machine). Returns a foreign Origin
+ * that the operator allowed, because pages of this Origin may read the response. Returns null in all other cases.
  */
 export function checkOrigin(
   headers: IncomingHttpHeaders,

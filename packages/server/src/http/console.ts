@@ -16,8 +16,8 @@ export interface ConsoleFiles {
 }
 
 /**
- * The content security policy of the console. It allows the console's own scripts, styles and requests, and images as data
- * URLs. Scripts cannot turn text into markup.
+ * The content security policy of the console. It allows the console's own scripts, styles and requests, and images as
+ * data URLs. Scripts cannot turn text into markup.
  */
 const POLICY = [
   "default-src 'none'",

@@ -109,7 +109,7 @@ function requestLine(request: FastifyRequest, reply: FastifyReply, at: number): 
   };
 }
 
-/** Returns the ids of the trace and the span that the caller sent, for the request's line in the log. */
+/** Returns the ids of the trace and the span that the caller sent, for the request's line in the server's log. */
 function traceOf({ headers }: FastifyRequest): object {
   const { traceId, spanId } = parseTraceParent(headers["traceparent"]) ?? {};
   return traceId === undefined ? {} : { trace_id: traceId, span_id: spanId };

@@ -48,7 +48,9 @@ export interface Idempotency {
 }
 
 const PLACE = { tenant: "$idempotency", kind: "answer" } as const;
-/** The record of the last day whose responses were removed. With it, no day is skipped after a server was off for weeks. */
+/**
+ * The record of the last day whose responses were removed. With it, no day is skipped after a server was off for weeks.
+ */
 const SWEPT = { tenant: "$idempotency", kind: "sweep", id: "last" } as const;
 const Swept = z.object({ day: z.iso.date() });
 const DAY_MS = 24 * 3600 * 1000;
@@ -235,7 +237,10 @@ function busy(): ApiError {
   );
 }
 
-/** Returns the id of an Idempotency-Key of this API key, and a fingerprint of the request's method, path and body. */
+/**
+ * Returns an id for the Idempotency-Key of this API key, and a fingerprint of the request's method, path and body.
+ * Returns undefined without the header.
+ */
 export function idempotencyKey(
   header: string | readonly string[] | undefined,
   request: { readonly keyId: string; readonly method: string; readonly path: string; readonly body: string },

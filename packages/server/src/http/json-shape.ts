@@ -23,7 +23,7 @@ const CLOSING = [93, 125];
 
 /**
  * Checks the bytes of a JSON body piece by piece, before parsing. Returns a sentence about the first exceeded limit.
- * After this sentence, and for bytes that are not JSON, results mean nothing.
+ * After such a sentence, and for bytes that are not JSON, results mean nothing.
  */
 export function createShapeCheck({ depth, entries, values }: Shape): (piece: Uint8Array) => string | undefined {
   let level = 0;

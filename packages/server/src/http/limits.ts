@@ -124,7 +124,9 @@ function ratesOf(limits: Limits): Record<"request" | "session" | "wrongKey", Rat
   };
 }
 
-/** The most buckets of one kind in memory. Above this number they are dropped, and every key begins with a full bucket. */
+/**
+ * The most buckets of one kind in memory. Above this number they are dropped, and every key begins with a full bucket.
+ */
 const BUCKETS = 10_000;
 
 export function createMeter(limits: Limits, now: () => number, processes: () => number = () => 1): Meter {

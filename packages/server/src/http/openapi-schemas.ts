@@ -34,7 +34,10 @@ export function createOpenApiSchemas(): OpenApiSchemas {
     return referring(rest, renamed);
   }
 
-  /** Returns the name under which a schema is described. The variant for requests gets another name if requests may leave out more fields than responses. */
+  /**
+   * Returns the name under which a schema is described. The variant for requests gets another name if requests may
+   * leave out more fields than responses.
+   */
   function keep(name: string, shape: Json, io: Direction): string {
     const known = named[name];
     const same = new Map(Object.keys(named).map((one) => [one, one]));

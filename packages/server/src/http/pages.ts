@@ -2,8 +2,8 @@ import { ROUTES, type Route, type RouteName, pathsOf } from "@skein/protocol";
 import type { ServerDeps } from "../deps.ts";
 
 /**
- * The content security policy of the server's pages. It allows scripts, styles and images from this server, requests to this server, and
- * images as data URLs.
+ * The content security policy of the server's pages. It allows scripts, styles and images from this server, requests to
+ * this server, and images as data URLs.
  */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -44,12 +44,15 @@ ${rows.join("\n")}
   );
 }
 
-/** Reads the API key from the form, or from the URL's fragment, which browsers do not send to the server. */
+/**
+ * The script of the page at `/`. It shows the API reference with an API key from the form or from the URL's fragment,
+ * which browsers do not send to the server.
+ */
 export const HOME_SCRIPT = `const said = document.getElementById("said");
 const key = document.getElementById("key");
 async function show() {
   const answer = await fetch("/docs", { headers: { "x-api-key": key.value } });
-  said.textContent = answer.ok ? "" : answer.status === 401 ? "This key is not known here." : "The server answered " + answer.status + ".";
+  said.textContent = answer.ok ? "" : answer.status === 401 ? "This server does not know this API key." : "The server answered " + answer.status + ".";
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   document.getElementById("reference").replaceChildren(...page.querySelector("main").childNodes);

@@ -49,6 +49,6 @@ export function createUnreadableAnswer(ids: () => string): (error: NodeJS.ErrnoE
 function errorOf(code: string | undefined): ApiError {
   if (code === "HPE_HEADER_OVERFLOW") return new ApiError("too_large", "The headers are over the limit of 16 KiB.");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return new ApiError("request_timeout", "The request did not arrive as a whole in time.");
+    return new ApiError("request_timeout", "The request did not arrive completely within the time limit.");
   return new ApiError("malformed", "The request cannot be read: expected HTTP with a JSON body.");
 }

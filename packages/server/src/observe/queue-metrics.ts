@@ -17,7 +17,9 @@ export function queueMetrics(queues: Readonly<Record<string, QueueFigures | unde
   ].join("\n");
 }
 
-/** Returns metrics of the caps on runs: limits, runs in progress and waiting runs. Returns an empty text without caps. */
+/**
+ * Returns metrics of the caps on runs: limits, runs in progress and waiting runs. Returns an empty text without caps.
+ */
 export function capMetrics(lines: Readonly<Record<string, RunLine>> | undefined): string {
   if (!lines) return "";
   const gauge = (name: string, of: (line: RunLine) => number): readonly string[] => [

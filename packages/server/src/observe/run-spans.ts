@@ -11,7 +11,9 @@ export interface TraceParent {
 /** The data from which the spans of a run are made. */
 export interface TracedRun {
   readonly runId: string;
-  /** Events of the run: at least the events that begin the run, its steps and its tool calls, and the event of the span. */
+  /**
+   * Events of the run: at least the events that begin the run, its steps and its tool calls, and the event of the span.
+   */
   readonly events: readonly Event[];
   readonly agent: { readonly id: string; readonly name: string; readonly version: number; readonly model: string };
   readonly parent: TraceParent | undefined;

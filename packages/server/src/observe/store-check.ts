@@ -38,8 +38,8 @@ export function createFilesCheck(files: FileStore | undefined): (() => Promise<v
 }
 
 /**
- * Returns a function that lists the sessions that no worker can run. Many requests need this list, so the store is queried
- * at most once a second.
+ * Returns a function that lists the sessions that no worker can run. Many requests need this list, so the store is
+ * queried at most once a second.
  */
 export function createUnserved({ store, now }: { readonly store: Store; readonly now: () => number }) {
   let known: { readonly at: number; readonly sessions: Promise<readonly Unserved[]> } | undefined;

@@ -26,7 +26,10 @@ const BEGINNINGS = new Set(["session.started", "step.started", "tool.started"]);
 export function createTracing({ store, telemetry, traceContent = false, report }: TracingDeps): Tracing {
   if (!telemetry) return { remember: async () => {}, stop: () => {} };
   const told = telemetry;
-  /** The trace parents by run. They are kept here, because a model call may end before the trace parent of its run is stored. */
+  /**
+   * The trace parents by run. They are kept here, because a model call may end before the trace parent of its run is
+   * stored.
+   */
   const parents = new Map<string, TraceParent>();
   /** By run in progress: the events that begin the run, its steps and its tool calls. */
   const begun = new Map<string, Event[]>();

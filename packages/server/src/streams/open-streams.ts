@@ -21,7 +21,10 @@ export interface OpenStreams {
   stop(): void;
 }
 
-/** How often the keys of open streams are checked. Keys are cached for 2 s (`keys.ts`), so the streams of a revoked key end within 5 s. */
+/**
+ * How often the keys of open streams are checked. Keys are cached for 2 s (`keys.ts`), so the streams of a revoked key
+ * end within 5 s.
+ */
 const CHECK_MS = 1500;
 
 export interface OpenStreamsDeps {

@@ -5,7 +5,9 @@ import { type Draft, type Event, isKnownError, type Session } from "@skein/proto
 export interface FrameSink {
   readonly signal: AbortSignal;
   event(event: Event): boolean | Promise<boolean>;
-  /** Sends a draft: the unfinished text of the current step. May drop it, because the step's event has the whole text. */
+  /**
+   * Sends a draft: the unfinished text of the current step. May drop it, because the step's event has the whole text.
+   */
   draft(draft: Draft): void;
   /** Tells the reader that its Last-Event-ID is not in this log, and that the log is sent from the beginning. */
   reset(given: string): boolean | Promise<boolean>;

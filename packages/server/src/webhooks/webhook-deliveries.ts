@@ -25,7 +25,10 @@ export interface DeliveriesDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Sends notices: messages to a webhook's URL about one event each. A notice is sent until its receiver has accepted it, or all retries are used up. */
+/**
+ * Sends notices: messages to a webhook's URL about one event each. A notice is sent until its receiver has accepted it,
+ * or all retries are used up.
+ */
 export interface Deliveries {
   /** Stores a notice and sends it. A notice that is already stored does not change. */
   add(webhook: StoredWebhook, event: ToldEvent): Promise<void>;
@@ -51,7 +54,7 @@ export type ToldEvent = Extract<Event, { event_type: z.infer<typeof WebhookEvent
 /** The webhooks of all tenants are stored under one tenant, because sending needs all of them. */
 export const TENANT = "$webhooks";
 const RETRY_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000];
-/** How long a process that claimed a notice keeps others from sending it. An attempt takes less time. */
+/** How long a process that claimed a notice keeps other processes from sending it. An attempt takes less time. */
 const CLAIM_MS = 60_000;
 /** How many notices of one webhook are sent at the same time, so that a slow receiver does not use many connections. */
 const AT_ONCE = 4;

@@ -7,8 +7,8 @@ import type { StreamEvent } from "./stream.ts";
 /**
  * A model API that the simulator implements.
  *
- * A dialect only translates. It turns a request into a request of the Messages API. The simulator makes an answer in the format
- * of the Messages API, and the dialect turns this answer into the format of its own API.
+ * A dialect only translates. It turns a request into a request of the Messages API. The simulator makes an answer in
+ * the format of the Messages API, and the dialect turns this answer into the format of its own API.
  */
 export interface Dialect {
   /** The prefix of tool call ids. */

@@ -11,7 +11,8 @@ export interface FirstKey {
 
 /**
  * Returns the key that the operator set. Without such a key, returns the key in the data folder, or makes a key in the
- * data folder. Adds the operator's key to a store that does not accept it, and the key of the data folder to a store that does not know it. So one key works for all stores.
+ * data folder. Adds the operator's key to a store that does not accept it, and the key of the data folder to a store
+ * that does not know it. So one key works for all stores.
  */
 export async function firstKey(
   keys: Keys,

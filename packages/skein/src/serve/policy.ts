@@ -37,7 +37,10 @@ export interface ServerPolicy {
   ofTenant(tenant: string): Policy["tenants"][string] | undefined;
   /** Returns the sandbox mode for programs of this key's sessions. Without a key, returns the mode of the server. */
   sandbox(key?: PolicyKey): Promise<ChosenSandboxMode>;
-  /** Returns the strictest mode of all keys. All sessions of the runtime `loop` use this mode, whichever key created them. */
+  /**
+   * Returns the strictest mode of all keys. All sessions of the runtime `loop` use this mode, whichever key created
+   * them.
+   */
   strictestSandbox(): Promise<ChosenSandboxMode>;
   /** Whether any key has a rule about the sandbox. */
   readonly hasSandboxRules: boolean;

@@ -10,7 +10,8 @@ export interface Registration {
 
 /**
  * Adds this process to the list of workers of a store on one machine. Process ids show which workers are alive, so no
- * heartbeat is needed. Removes the entries of processes of another host, because the store was moved or their container is gone.
+ * heartbeat is needed. Removes the entries of processes of another host, because the store was moved or their container
+ * is gone.
  */
 export async function registerWorker(store: Store, worker: WorkerInfo): Promise<Registration> {
   const workers = createWorkers(store.records);

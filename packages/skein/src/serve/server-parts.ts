@@ -218,7 +218,10 @@ async function openBus(url: string, report: (error: unknown) => void): Promise<B
   return createRedisBus({ url, report });
 }
 
-/** Opens the part that answers SQL statements. Without its package, every statement is rejected with a sentence about what to install. */
+/**
+ * Opens the part that answers SQL statements. Without its package, every statement is rejected with a sentence about
+ * what to install.
+ */
 async function openSql(store: Store, options: StartOptions): Promise<SqlPort & { close(): Promise<void> }> {
   const { dataDir, sqlHistory = [] } = options;
   try {
@@ -234,7 +237,10 @@ async function openSql(store: Store, options: StartOptions): Promise<SqlPort & {
   }
 }
 
-/** Opens the part that makes sessions of Skein from Claude Code's files. Without the history package, every request is rejected with a sentence about what to install. */
+/**
+ * Opens the part that makes sessions of Skein from Claude Code's files. Without the history package, every request is
+ * rejected with a sentence about what to install.
+ */
 async function openAdoption(store: Store): Promise<Adoption> {
   try {
     const { createAdoption } = await loadPart.adoption();

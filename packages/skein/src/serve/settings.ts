@@ -255,7 +255,9 @@ function sandboxSetting(text: string | undefined): SandboxMode | undefined {
   return data;
 }
 
-/** Combines two settings. An option is allowed if at least one setting allows it. `one` decides the limits of processes. */
+/**
+ * Combines two settings. An option is allowed if at least one setting allows it. `one` decides the limits of processes.
+ */
 export function openedByBoth(one: ClaudeSettings, other: ClaudeSettings): ClaudeSettings {
   return {
     ...one,

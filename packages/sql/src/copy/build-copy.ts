@@ -41,7 +41,10 @@ type BuildCopyResult =
  */
 const MEGABYTES = 600;
 const THREADS = 2;
-/** The bytes of transcripts in one batch. With half of this size, a build commits twice as often and takes a fifth longer. */
+/**
+ * The bytes of transcripts in one batch. With half of this size, a build commits twice as often and takes a fifth
+ * longer.
+ */
 const BATCH_BYTES = 48 * 2 ** 20;
 /** The age up to which a file may change again and keep its modification time. */
 const YOUNG_MS = 1000;

@@ -5,8 +5,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 /**
- * The megabytes that are added to the default limit after the first and after the second failure of a statement. Some statements need more memory and
- * cannot write to disk.
+ * The megabytes that are added to the default limit after the first and after the second failure of a statement. Some
+ * statements need more memory and cannot write to disk.
  */
 const EXTRA_MEGABYTES = [700, 2200];
 

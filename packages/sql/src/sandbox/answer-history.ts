@@ -29,7 +29,7 @@ await answerQuery(async ({ file, statement }) => {
     throw new Error(
       statements.length === 0
         ? "There is no statement."
-        : `Send one statement at a time. There are ${statements.length}.`,
+        : `Send one statement at a time. The text has ${statements.length} statements.`,
     );
   if (file !== null && namesPlatform(statement)) {
     await sql.run(`ATTACH '${file}' AS rows (READ_ONLY)`);

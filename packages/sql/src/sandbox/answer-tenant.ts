@@ -26,7 +26,8 @@ await answerQuery(async ({ file, statement }) => {
     throw error.message.includes("native callback") ? new Error("There is no statement.") : error;
   });
   const given = statementsOf(statement).length;
-  if (given > 1 || statements.count === 0) throw new Error(`Send one statement at a time. There are ${given}.`);
+  if (given > 1 || statements.count === 0)
+    throw new Error(`Send one statement at a time. The text has ${given} statements.`);
   await run("BEGIN");
   const last = statements.count - 1;
   // DuckDB makes two statements from a PIVOT. The first statement creates a type with the columns that it finds.

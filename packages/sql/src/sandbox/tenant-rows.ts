@@ -1,8 +1,8 @@
 /**
  * Keeps a database with the rows of one tenant for queries in the sandbox.
  *
- * The rows are read through the interface of all stores, so any store works and the sandbox needs no connection. Before a query runs, the
- * sessions that changed since the last query are copied again. So the query sees all earlier writes.
+ * The rows are read through the interface of all stores, so any store works and the sandbox needs no connection. Before
+ * a query runs, the sessions that changed since the last query are copied again. So the query sees all earlier writes.
  */
 import { createHash } from "node:crypto";
 import { type FileHandle, mkdtemp, open, rm, stat } from "node:fs/promises";

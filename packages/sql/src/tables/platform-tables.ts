@@ -1,7 +1,7 @@
 /**
- * The tables of the platform's sessions, with the columns of the stores' views: schema `platform` for the platform API, `agent`
- * for the agent tables, `api` for the Claude API. Rows are read through the interface of all stores, because DuckDB would have to download
- * its readers of SQLite and PostgreSQL.
+ * The tables of the platform's sessions, with the columns of the stores' views: schema `platform` for the platform API,
+ * `agent` for the agent tables, `api` for the Claude API. Rows are read through the interface of all stores, because
+ * DuckDB would have to download its readers of SQLite and PostgreSQL.
  */
 export const PLATFORM_COLUMNS = {
   "platform.agents": {

@@ -78,7 +78,8 @@ function isLacking({ lacks }: { readonly lacks: readonly string[] }): boolean {
 
 function sentenceOf(fit: number, others: readonly { readonly lacks: readonly string[] }[]): string {
   if (fit > 0) return `${fit} of ${fit + others.length} workers can run this session.`;
-  if (others.length === 0) return "The session waits: no worker is running. Start one with skein serve --role worker.";
+  if (others.length === 0)
+    return 'The session waits: no worker is running. Start one with "skein serve --role worker".';
   const lacks = [...new Set(others.flatMap((other) => other.lacks))];
   return `The session waits: no worker has ${lacks.join(", ")}. Start a worker that has it.`;
 }
