@@ -141,7 +141,7 @@ export function createKeys({ records, now = Date.now }: { records: Records; now?
     const record = await records.get(PLACE.tenant, PLACE.kind, keyId);
     const isSame = record && timingSafeEqual(Buffer.from(record.id), Buffer.from(keyId));
     const stored = isSame ? StoredKey.parse(record.value) : undefined;
-    // The size is limited, because anybody can send unknown keys.
+    // The size of the cache is limited, because anybody can send unknown keys.
     if (known.size >= REMEMBERED) known.clear();
     known.set(keyId, { stored, at: now() });
     return principalOf(stored, keyId);

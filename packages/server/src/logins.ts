@@ -50,7 +50,7 @@ export function createLogins({ records, keys, now }: LoginsDeps): Logins {
   async function lookUp(loginId: string): Promise<Principal | undefined> {
     const record = await records.get(PLACE.tenant, PLACE.kind, loginId);
     const login = record && StoredLogin.parse(record.value);
-    // The size is limited, because anybody can send unknown cookies.
+    // The size of the cache is limited, because anybody can send unknown cookies.
     if (known.size >= REMEMBERED) known.clear();
     known.set(loginId, { login, at: now() });
     return principalOf(loginId, login);

@@ -5,7 +5,7 @@ import { deleteSession } from "./delete-session.ts";
 import type { RetentionDays } from "./deps.ts";
 import type { ServerContext } from "./request-context.ts";
 
-/** Deletes sessions that are older than their tenant's retention. */
+/** Deletes sessions whose last event is older than their tenant's retention, a number of days. */
 export interface Retention {
   /**
    * Deletes the sessions that are too old, and returns their number. Does nothing if a server on this store did so
@@ -32,7 +32,7 @@ export function createRetention(shared: ServerContext, days: RetentionDays): Ret
     const { records } = deps.store;
     const last = await records.get(MARK.tenant, MARK.kind, MARK.id);
     const at = Date.parse(Mark.safeParse(last?.value).data?.at ?? "");
-    // A mark in the future comes from a server with a wrong clock.
+    // A mark far in the future comes from a server with a wrong clock, and is ignored.
     if (Math.abs(now() - at) < EVERY_MS) return false;
     try {
       await records.put([{ ...MARK, value: { at: new Date(now()).toISOString() }, expect: last?.version ?? 0 }]);

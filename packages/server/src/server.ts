@@ -177,7 +177,7 @@ function createApp(limits: Limits, ids: Ids): FastifyInstance {
     requestTimeout: limits.requestMs,
     http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(limits.requestMs, 5000) },
     routerOptions: { maxParamLength: 300 },
-    // Requests in progress are answered. `close` cuts requests that take longer.
+    // Requests in progress are answered. `close` cuts requests that take longer than ANSWER_MS.
     forceCloseConnections: "idle",
     // While the server stops, the server's code answers requests with 503.
     return503OnClosing: false,

@@ -9,7 +9,7 @@ export function chooseEngine(given?: EngineFactory): EngineFactory {
   return given ?? localEngine;
 }
 
-/** An engine that is ready to be started. */
+/** An engine that is ready to be started. It decides which process runs a session. */
 export interface OpenedEngine {
   readonly factory: EngineFactory;
   /** Rejects if a service of the engine does not answer. Undefined if the engine needs no service. */

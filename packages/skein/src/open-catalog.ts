@@ -4,7 +4,7 @@ import { type ConfiguredModels, type OwnCatalog, createModelCatalog } from "./mo
 import type { OpenedToModels } from "./model-rules.ts";
 import { type OpenModel, openModel } from "./open-model.ts";
 
-/** The open model catalog, and Claude. */
+/** The model catalog, which finds models by name, and the opened model Claude or its simulation. */
 export interface OpenCatalog {
   readonly catalog: OwnCatalog;
   readonly claude: OpenModel;

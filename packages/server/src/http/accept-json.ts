@@ -53,7 +53,7 @@ export function acceptOnlyJson(app: FastifyInstance, places: SharedPlaces): void
       // If the caller has disconnected, the memory for the body is released immediately.
       if (request.raw.destroyed) giveBack();
     } catch (error) {
-      // Some clients read the answer only after they sent the whole body, so the rest of the body is read and dropped.
+      // Some clients read the response only after they sent the whole body, so the rest of the body is read and dropped.
       payload.resume();
       throw error;
     }

@@ -10,7 +10,7 @@ export interface TenantChangesDeps {
   readonly sweepMs?: number;
 }
 
-/** Reports the changes of a tenant's sessions. The store is read once for all listeners of this process. */
+/** Tells listeners about changes of a tenant's sessions. Reads the store once for all listeners of this process. */
 export interface TenantChanges {
   subscribe(tenant: string, listener: ChangesListener): TenantSubscription;
   stop(): void;

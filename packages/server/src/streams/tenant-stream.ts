@@ -1,7 +1,7 @@
 import type { ChangedSession, Store } from "@skein/core";
 import { MARGIN_MS, type TenantChanges } from "./tenant-changes.ts";
 
-/** The target of the changes of a tenant's sessions. */
+/** The connection over which the changes of a tenant's sessions are sent. */
 export interface ChangeSink {
   readonly signal: AbortSignal;
   /** Tells the reader that the stream has begun. A reader that reconnects with the cursor misses no later change. */

@@ -14,7 +14,7 @@ export interface NoticesDeps {
 }
 
 /**
- * Creates notices for events. Events of this process get their notices immediately; for other events, the logs are
+ * Creates notices, the messages to webhooks, for events. Events of this process get their notices immediately; for other events, the logs are
  * read.
  */
 export interface Notices {

@@ -46,11 +46,11 @@ export interface ServerPolicy {
   readonly hasSandboxRules: boolean;
   /** Whether several tenants have keys, as of the last count. Starts a new count, at most every two seconds. */
   isShared(): boolean;
-  /** Whether any rule caps how many runs are in progress. */
+  /** Whether any rule limits how many runs are in progress at once. */
   readonly capsRuns: boolean;
   /** Returns the caps that a run counts against: limits on concurrent runs and on spending per day. */
   capsOf(owner: RunOwner): readonly Cap[];
-  /** Whether any rule caps runs or spending. */
+  /** Whether any rule limits concurrent runs or spending. */
   readonly hasCaps: boolean;
   /** Names of agents that have caps. */
   readonly cappedAgents: readonly string[];

@@ -175,7 +175,7 @@ interface WorkerDeps {
   readonly model: OpenModel;
   readonly tools: ServerParts["tools"];
   readonly runtimes: WorkerInfo["runtimes"];
-  /** Called when leases of a dead worker were freed. */
+  /** Called when sessions of a dead worker have become free for other workers. */
   readonly onFreed: () => void;
   readonly report: (error: unknown) => void;
 }

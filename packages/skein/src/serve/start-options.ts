@@ -18,7 +18,7 @@ export interface RunningServer {
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
-  /** Rejects new requests, ends the streams, and releases the leases of the server's sessions. */
+  /** Rejects new requests, ends the streams, and releases the server's sessions, so that other servers can run them. */
   close(): Promise<void>;
 }
 
