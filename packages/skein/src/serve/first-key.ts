@@ -1,5 +1,6 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { KnownError } from "@skein/protocol";
 import type { Keys } from "@skein/server";
 
 /** The admin key for the person who starts a server, and the file with the key. */
@@ -11,8 +12,8 @@ export interface FirstKey {
 
 /**
  * Returns the key that the operator set. Without such a key, returns the key in the data folder, or makes a key in the
- * data folder. Adds the operator's key to a store that does not accept it, and the key of the data folder to a store
- * that does not know it. So one key works for all stores.
+ * data folder. Adds the key to a store that does not know it, so one key works for all stores. A revoked or expired key
+ * stays invalid: the operator's key is rejected, and the key of the data folder is replaced.
  */
 export async function firstKey(
   keys: Keys,
@@ -20,8 +21,14 @@ export async function firstKey(
 ): Promise<FirstKey> {
   const { apiKey, dataDir } = options;
   if (apiKey !== undefined) {
-    if (!(await keys.recognise(apiKey)))
-      await keys.make({ name: "SKEIN_API_KEY", scopes: ["admin"], tenant: "default", key: apiKey });
+    if (await keys.recognise(apiKey)) return { key: apiKey, file: undefined };
+    // A key that somebody revoked, for example because it leaked, must not become valid again.
+    if (await keys.has(apiKey))
+      throw new KnownError(
+        "invalid",
+        "SKEIN_API_KEY is a key of this store that was revoked or has expired. Set another key.",
+      );
+    await keys.make({ name: "SKEIN_API_KEY", scopes: ["admin"], tenant: "default", key: apiKey });
     return { key: apiKey, file: undefined };
   }
   const file = join(dataDir, "admin-key");

@@ -42,3 +42,16 @@ test("an admin-key file without a key in it is replaced", async () => {
   const { key } = await firstKey(keys, options);
   expect([key === "changeme", await keys.recognise("changeme")]).toEqual([false, undefined]);
 });
+
+test("a revoked key in SKEIN_API_KEY stays invalid: the next start is rejected", async () => {
+  const options = { ...dataFolder(), apiKey: "an operator's key" };
+  const keys = newKeys();
+  expect(await firstKey(keys, options)).toEqual({ key: options.apiKey, file: undefined });
+  expect(await firstKey(keys, options)).toEqual({ key: options.apiKey, file: undefined });
+  await keys.revoke("SKEIN_API_KEY");
+  await expect(firstKey(keys, options)).rejects.toMatchObject({
+    code: "invalid",
+    message: expect.stringContaining("revoked or has expired"),
+  });
+  expect(await keys.recognise(options.apiKey)).toBeUndefined();
+});
