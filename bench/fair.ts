@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- fair`: measures a prompt and its answer for one tenant, alone and while another tenant floods the
- * server.
+ * `npm run bench -- fair`: measures how long one tenant waits for the answer to a prompt, alone and while another
+ * tenant floods the server.
  */
 import { mkdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -150,7 +150,7 @@ async function compared(
   const ratio = value / floor;
   const measured = { what, store: "postgres", value, unit: "ms", floor, ratio };
   return what.endsWith(IN_A_ZONE)
-    ? { ...measured, note: "grows until every quarter of an hour has a sum, then no more" }
+    ? { ...measured, note: "the time grows until each quarter of an hour has stored sums, and no further" }
     : { ...measured, goal: `≤ ${GOAL} ×`, passed: ratio <= GOAL };
 }
 

@@ -34,7 +34,7 @@ Example:
   npm run bench -- history ~/.claude
 `;
 
-/** The words to search: rare, frequent, short, equal to JSON keys, and in other scripts. */
+/** The words to search: rare, frequent, short, equal to JSON keys, and in other writing systems. */
 const words = ["kaleidoscope", "error", "mcp", "message", "parentUuid", "検索", "ошибка"] as const;
 
 let runs = 5;

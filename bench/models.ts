@@ -9,7 +9,9 @@ import { installPeer, measurePeer } from "./peers/session.ts";
 import { type Result, median, printed } from "./store/results.ts";
 import { readOptions } from "../scripts/read-options.ts";
 
-/** Without Bedrock and Vertex: they share the code of anthropic, and the AI SDK has other packages for them. */
+/**
+ * `bedrock` and `vertex` are left out: they share the code of `anthropic`, and the AI SDK has other packages for them.
+ */
 const ADAPTERS = ALL_ADAPTERS.filter((name) => name !== "bedrock" && name !== "vertex");
 
 export const summary =
@@ -32,7 +34,7 @@ Examples:
   npm run bench -- models --only openai --quick`;
 
 const PACKAGES = ["ai", "@ai-sdk/anthropic", "@ai-sdk/openai", "@ai-sdk/openai-compatible", "@ai-sdk/google", "zod"];
-/** All programs compile their code before they are measured. */
+/** Each program first makes this number of turns that are not measured, so that its code is compiled. */
 const WARM_TURNS = "150";
 
 /** The measured programs: Skein, ToolLoopAgent and fetch. */

@@ -14,8 +14,8 @@ export const summary =
 const HELP = `npm run bench -- peers [options]
 
 Installs Flue, Mastra and the AI SDK with npm in a temporary folder. Each of them and Skein makes new sessions with one
-prompt and one tool call (two model calls) against the same simulator, one and 32 at once, and is killed with kill -9
-while its tool runs. Prints two tables in Markdown (durable, not durable), with versions and the date.
+prompt and one tool call (two model calls) against the same simulator, first one session at a time, then 32 at once,
+and is killed with kill -9 while its tool runs. Prints two tables in Markdown (durable, not durable), with versions and the date.
 
   --in FOLDER    installs there, unless it is installed there already (default: a temporary folder)
   --only NAME    only peers whose name contains this; may be given more than once

@@ -1,4 +1,4 @@
-/** A table for people: columns as wide as their widest cell, numbers to the right. */
+/** A table for people: each column is as wide as its widest cell, and numbers are aligned to the right. */
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headers.map((header, column) =>
     Math.max(header.length, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -1,4 +1,6 @@
-/** A tool that the caller runs: the run waits, durably, until another process answers the call. */
+/**
+ * A tool that the client executes. The run waits, even if its process ends, until any process sends the call's result.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +20,8 @@ const agent = createAgent({ name: "Painter", store, tools: [pickColour] });
 const [, , , sessionId, toolUseId] = process.argv;
 
 if (sessionId && toolUseId) {
-  // This part could be another process, days later: for example a server that gets the answer from a browser.
+  // This is the second process. It could also start days later: for example a server that gets the answer from a
+  // browser.
   const sessions = await agent.sessions();
   const answered = await sessions.answer(sessionId, toolUseId, { content: "blue" });
   console.log(`The other process: ${answered.disposition}`);

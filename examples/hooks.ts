@@ -1,4 +1,4 @@
-/** Hooks: one blocks deployments on Fridays, another removes tokens from what the model reads. */
+/** Hooks: one blocks deployments on Fridays, another hides an access token from the model. */
 import { createAgent, defineTool } from "skein";
 
 const deploy = defineTool({

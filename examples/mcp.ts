@@ -1,4 +1,6 @@
-/** Tools of an MCP server: started here over stdio, or reached at a `url`. This file is both the agent and the server. */
+/**
+ * The tools of an MCP server, which the agent starts and calls over stdio. This file is both the agent and the server.
+ */
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { connectMcpServer, createAgent } from "skein";

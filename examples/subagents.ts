@@ -1,4 +1,4 @@
-/** An agent as a tool of another: it works in its own session, which its parent waits for and a client can follow. */
+/** An agent as a tool of another agent. It works in a session of its own; the other agent waits for its answer. */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

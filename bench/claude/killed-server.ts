@@ -51,7 +51,8 @@ export async function killed({
     problems.push(...(await problemsOf(id)));
   }
   const seconds = (performance.now() - killedAt) / 1000;
-  for (const file of effects) if (readFileSync(file, "utf8") !== "once\n") problems.push(`${file} is doubled`);
+  for (const file of effects)
+    if (readFileSync(file, "utf8") !== "once\n") problems.push(`${file} does not show exactly one effect`);
   await store.close();
   await second.close();
   return [
@@ -62,7 +63,7 @@ export async function killed({
       unit: "",
       goal: "0",
       passed: problems.length === 0,
-      note: problems[0] ?? `all over ${seconds.toFixed(1)} s after the kill`,
+      note: problems[0] ?? `all sessions ended ${seconds.toFixed(1)} s after the kill`,
     },
   ];
 

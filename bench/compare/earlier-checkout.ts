@@ -9,7 +9,10 @@ export interface Checkout {
   remove(): void;
 }
 
-/** Reuses the installed packages of the checkout `root` if their versions match. */
+/**
+ * Checks out `commit`. Links the packages that are installed in the checkout `root` if their versions match. Otherwise
+ * installs all packages with npm.
+ */
 export function checkOut(root: string, commit: string): Checkout {
   const parent = mkdtempSync(join(tmpdir(), "skein-against-"));
   // The folder is readable for everyone, because a benchmark may start servers as another user.

@@ -142,8 +142,8 @@ const PIECE = 24;
 const STREAM_SECONDS = 4;
 
 /**
- * Measures how busy 200 drafts per second keep the main thread of the page. The processor time is divided by the drafts
- * that arrived, because a busy machine sends fewer drafts, so the page would look idle.
+ * Measures how busy the main thread of the page is if 200 pieces of an answer arrive per second. The processor time is
+ * divided by the number of pieces that arrived: a busy machine sends fewer pieces, so the page would look idle.
  */
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;

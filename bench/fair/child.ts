@@ -1,4 +1,7 @@
-/** A server with two tenants in a separate process. Prints its address and an API key of each, and ends when its input closes. */
+/**
+ * A server with two tenants in a separate process. Prints its address and one API key per tenant, and ends when its
+ * input closes.
+ */
 import { createKeys } from "@skein/server";
 import { defineTool } from "skein";
 import { z } from "zod";

@@ -4,7 +4,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { script } from "@skein/simulator";
 import { type Served, begin, call, prompt } from "./served.ts";
 
-/** Floods the server with requests of one tenant until `signal` aborts. Calls `took` for each request or notice that was taken on. */
+/**
+ * Floods the server with requests of one tenant until `signal` aborts. Calls `took` for each request that the server
+ * accepted, or each webhook notice that the receiver got.
+ */
 export type Flood = (
   server: Served,
   told: { readonly signal: AbortSignal; readonly took: () => void },
@@ -25,7 +28,7 @@ function largestMessage(): string {
 }
 
 export const FLOODS = {
-  /** Starts 150 runs that call a tool of 25 s. */
+  /** Starts 150 runs that call a tool which takes 25 s. */
   async runs(server, { signal, took }) {
     const steps = [{ tools: [{ name: "slow" }] }, { text: "Done." }];
     for (let each = 0; each < 150 && !signal.aborted; each++)

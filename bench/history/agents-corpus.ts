@@ -25,7 +25,7 @@ const spanMinutes = 40 * 24 * 60;
 const startOf = (session: number): number => Date.UTC(2026, 9, 1) + ((session * 7919) % spanMinutes) * 60_000;
 const timeOf = (session: number, turn: number): string => new Date(startOf(session) + turn * 1000).toISOString();
 
-/** Writes rollouts of Codex with about `average` bytes each. */
+/** Writes session files of Codex ("rollouts") with about `average` bytes each. */
 export function writeRollouts(root: string, sessions: number, average: number): void {
   for (let session = 0; session < sessions; session += 1) {
     const bytes = sizeOf(session, average);

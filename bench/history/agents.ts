@@ -1,5 +1,5 @@
 /**
- * Compares sessions of several agents with the same number of sessions and bytes of Claude Code alone, in the same run.
+ * Compares 10,000 sessions of six coding agents with 10,000 sessions of Claude Code alone, in the same run.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";

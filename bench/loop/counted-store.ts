@@ -20,7 +20,7 @@ const ROUND_TRIPS = [
   "delete",
 ] as const satisfies readonly (keyof Store)[];
 
-/** The same store, with every round trip counted by name. */
+/** Returns the same store, and the number of calls of each method that needs a round trip. */
 export function counted(store: Store): { readonly store: Store; readonly counts: Map<string, number> } {
   const counts = new Map<string, number>();
   const wrapped = Object.fromEntries(

@@ -49,7 +49,7 @@ interface Block {
   json?: string;
 }
 
-/** The same cache breakpoint as the loop sets, because it costs time in the simulator. */
+/** Sets the same cache breakpoint as Skein does, because it costs time in the simulator. */
 function withBreakpoint(messages: readonly unknown[]): readonly unknown[] {
   const last = messages.at(-1) as { role: string; content: string | Block[] };
   const blocks = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;

@@ -1,4 +1,7 @@
-/** A library that is compared with Skein, set up as its documentation says, with its own store if it has one. */
+/**
+ * A program that is measured: Skein, bare `fetch`, or another library, set up as its documentation says, with its own
+ * store if it has one.
+ */
 
 export interface Peer {
   readonly name: string;
@@ -6,7 +9,7 @@ export interface Peer {
   readonly isDurable: boolean;
   /** The npm packages to install, first the one whose version is shown; empty for Skein and fetch. */
   readonly packages: readonly string[];
-  /** The file below `programs`. */
+  /** The name of its file in the folder `programs`, without `.mjs`. */
   readonly program: string;
   readonly env?: Readonly<Record<string, string>>;
 }

@@ -167,7 +167,9 @@ export async function rate(
           const head = chunk.indexOf("\r\n\r\n");
           const length = /content-length: (\d+)/i.exec(chunk.toString("latin1", 0, head))?.[1];
           if (head < 0 || length === undefined || !chunk.toString("latin1", 0, 12).endsWith("200"))
-            return void socket.destroy(new Error(`Expected an answer: ${chunk.toString("latin1", 0, 300)}`));
+            return void socket.destroy(
+              new Error(`Expected the status 200 and a content-length: ${chunk.toString("latin1", 0, 300)}`),
+            );
           missing = Number(length) + head + 4;
         }
         missing -= chunk.length;

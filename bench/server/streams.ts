@@ -17,7 +17,10 @@ async function session(server: Served): Promise<{ path: string; edit: (title?: s
   };
 }
 
-/** Reads ids and times from the text of a stream, and notices gaps. */
+/**
+ * Reads the text of a stream. Counts the events and the gaps between their ids, and passes the time in each title to
+ * `onEvent`.
+ */
 export function reader(onEvent: (sentAt: number) => void) {
   let rest = "";
   let last = 0;
@@ -236,7 +239,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
   ];
 }
 
-/** Measures that connecting and aborting many times leaks nothing. */
+/** Checks that connections which are opened and aborted many times leave no streams, timers or memory behind. */
 export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
   const { path } = await session(server);
   const count = quick ? 1000 : 5000;
@@ -277,7 +280,7 @@ export async function leaks(server: Served, quick: boolean): Promise<Result[]> {
       value: Math.max(0, timers),
       unit: "",
       goal: "0",
-      // The server has one or two timers of its own more or less. A leak would leave one timer for each stream.
+      // The number of the server's own timers changes by one or two. A leak would leave one timer for each stream.
       passed: timers <= 2,
       note: `${before.timers}, then ${after.timers}; sockets ${before.sockets}, then ${after.sockets}`,
     },

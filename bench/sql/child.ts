@@ -42,7 +42,7 @@ if (how === "warm" && sql.scannedBytes() > 0) throw new Error("The copy of the t
 sql.close();
 rmSync(nothing, { recursive: true });
 
-// A warm question was asked before, so its first time is left out.
+// A question is warm if this process has asked it before, so the first time is left out.
 const least = (values: readonly number[]): number => Math.min(...(how === "warm" ? values.slice(1) : values));
 const megabytes = peakMegabytes();
 console.log(JSON.stringify({ ms: least(times), processorMs: least(processor), megabytes }));

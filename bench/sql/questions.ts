@@ -10,7 +10,10 @@ export interface Question {
 
 const ANSWER = "STRUCT(id VARCHAR, model VARCHAR, usage STRUCT(input_tokens BIGINT, output_tokens BIGINT))";
 
-/** Joins the lines of one answer into one call. Lines without a request id, and copies in a side chain, join the first call. */
+/**
+ * Joins the transcript lines of one model answer into one model call. Lines without a request id, and copies in a side
+ * chain, join the first call with the same message id.
+ */
 const CALLS = `WITH lines AS (
       SELECT coalesce(data.message.uuid, uuid) AS uuid, coalesce(data.message."requestId", "requestId", '') AS request,
         coalesce(data.message.timestamp, timestamp) AS moment, type = 'progress' OR coalesce("isSidechain", false) AS side,

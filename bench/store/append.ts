@@ -85,7 +85,7 @@ async function rate(contestant: Contestant, writers: number, roundMs: number): P
   return done / ((performance.now() - started) / 1000);
 }
 
-/** Our store, one session per writer. */
+/** Opens Skein's store, with one session per writer. */
 async function appender(
   name: StoreName | "memory",
   place: Place,

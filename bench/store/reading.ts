@@ -21,7 +21,7 @@ export interface ReadingOptions {
   readonly progress: (text: string) => void;
 }
 
-/** Opening a store, reading a long log and listing many sessions. */
+/** Measures how long it takes to open a store, to read a long log and to list many sessions. */
 export async function benchReading(name: StoreName | "memory", options: ReadingOptions): Promise<Result[]> {
   const { places, sessions, progress } = options;
   const place = await places.fresh(name);

@@ -38,7 +38,7 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** The percentile of a list of values. */
+/** Returns the value that this share (0 to 1) of the values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? 0;

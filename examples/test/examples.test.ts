@@ -12,7 +12,7 @@ const examples = readdirSync(folder)
   .filter((file) => file.endsWith(".ts"))
   .map((file) => file.slice(0, -3));
 
-test.each(examples)("%s runs as it is, without a key", (name) => {
+test.each(examples)("%s runs unchanged, without an API key", (name) => {
   const args = ["--conditions=@skein/source", "--disable-warning=ExperimentalWarning", `${folder}${name}.ts`];
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   const home = mkdtempSync(join(tmpdir(), "skein-example-"));

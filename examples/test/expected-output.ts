@@ -1,4 +1,6 @@
-/** Every example runs without a key, and prints what it is meant to show. */
+/**
+ * For each example, patterns that its output must match. The examples run without an API key, with simulated answers.
+ */
 export const EXPECTED_OUTPUT: Readonly<Record<string, readonly RegExp[]>> = {
   "first-session": [/The answer is 4/],
   hello: [/The answer is 42/],

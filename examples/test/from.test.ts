@@ -68,7 +68,7 @@ test("every command of Skein that the guide lists as a replacement for ccusage r
   const [, question = ""] = /^skein sql "(.+)"$/m.exec(page) ?? [];
   for (const args of [...usage, ["sql", question]]) {
     const { status, stderr } = run(home, join(root, "packages/cli/bin/skein.js"), ...args);
-    // There are no sessions of Codex here, so the exit code is 3, "not found".
+    // There are no sessions of Codex here, so a command that asks for them exits with 3, "not found".
     expect({ args, status }, stderr).toEqual({ args, status: args.includes("codex") ? 3 : 0 });
   }
 });

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
 /** The step of the main session that is still streaming after `seed` returns. */
 const LAST_STEP = exportRunsTwice.turns[0]?.steps.length ?? 0;
 
-/** A platform with example sessions, and its model. */
+/** A running server with example sessions, and the model that it calls. */
 export interface SeededWorld {
   platform: Platform;
   readonly model: ScriptedModel;
@@ -133,7 +133,10 @@ async function seedPast({
   await store.close();
 }
 
-/** Opens a session over HTTP and sends the prompts of the story. Waits until the run is over or waits for an answer. */
+/**
+ * Opens a session over HTTP and sends the prompts of the story. Unless `isAwaited` is false, waits after each prompt
+ * until its run has ended or waits for a person.
+ */
 async function tell(client: Client, story: Story, { isAwaited = true } = {}): Promise<string> {
   const { data: agents } = await client.listAgents({ query: { limit: 200 } });
   const agent = agents.find(({ name }) => name === story.agent);

@@ -127,7 +127,7 @@ describe("the view of a session", () => {
     expect(view.steps[0]).toMatchObject({ at: Date.parse(happened_at) - 100, generatedAt: Date.parse(happened_at) });
   });
 
-  test("a step that the simulation answered is marked", () => {
+  test("a step that a simulated model answered is marked", () => {
     const answer = said(1, []);
     const view = viewOf(prompt, started, step(1), { ...answer, data: { ...answer.data, simulated: true } }, step(2));
     expect(view.steps.map(({ isSimulated }) => isSimulated)).toEqual([true, false]);
@@ -150,7 +150,7 @@ describe("the view of a session", () => {
     expect(partial.steps.map(stepName)).toEqual(["Step 1"]);
   });
 
-  test("drafts extend the text of the step in progress, except after a gap or from another attempt", () => {
+  test("drafts (pieces of an unfinished answer) extend the text of the step, except after a gap or if they belong to another attempt", () => {
     const view = viewOf(prompt, started, step(1));
     const draft = (offset: number, delta: string, attempt = 1): Draft => ({
       event_type: "step.generating",
@@ -183,7 +183,7 @@ describe("the view of a session", () => {
     expect(marks(viewOf(prompt, started, step(1), said(1, [call]), toolStarted, resumed))).toBe(1);
   });
 
-  test("an await is open until it is answered", () => {
+  test("a request for an approval is open until it is answered", () => {
     const awaits = [
       { tool_use_id: "t1", kind: "approval", name: "Bash", input: {}, expires_at: null, session_id: null },
     ];

@@ -36,7 +36,7 @@ function message(offset: number, more: Partial<HistoryMessage>): HistoryMessage 
 const prompt = (offset: number, text: string, more: Partial<HistoryMessage> = {}): HistoryMessage =>
   message(offset, { role: "user", prompt: text, content: [{ type: "text", text }], ...more });
 
-describe("cost and tokens of a transcript count the same calls", () => {
+describe("cost and tokens of a transcript count the same model calls", () => {
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const usage = { ...counts, calls: 3, unpriced_calls: 0, models: ["claude-sonnet-5-5"] };
   const details = { cost_micros: 70, usage, subagents: ["a1", "b2"] };
@@ -85,7 +85,7 @@ describe("a session of a coding agent is a row of the list", () => {
   };
   const counts = { input_tokens: 9, output_tokens: 4, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
-  test('the cost column shows "no price" if no call has a price, $0 if there are no calls, and nothing until the calls are counted', () => {
+  test('the cost column shows "no price" if no model call has a price, $0 if there are no calls, and nothing until the calls are counted', () => {
     const models = ["claude-haiku-4-5-20251001", "grok-x"];
     const row = (calls: number, unpriced_calls: number) =>
       rowOfHistory({ ...session, usage: { ...counts, calls, unpriced_calls, models } });
@@ -132,7 +132,7 @@ describe("a transcript is converted to messages, steps and calls", () => {
     expect(view.totals.input_tokens).toBe(10);
   });
 
-  test("a result completes its call and counts the changed file", () => {
+  test("the result of a tool call completes the call and adds its file to the changed files", () => {
     const result = { type: "tool_result", tool_use_id: "t1", content: "done" };
     const view = viewOfMessages([answer(2, [call]), message(3, { role: "user", content: [result] })], shown);
     expect(view.calls.get("t1")).toMatchObject({ state: "done", result: "done", endedSequence: 3 });

@@ -111,13 +111,13 @@ test.each([
   [118_000_000, "118 M"],
 ])("the count %i is shown as %s", (count, text) => expect(short(count)).toBe(text));
 
-test("an edit counts its added and removed lines", () => {
+test("the added and removed lines of an edit are counted", () => {
   expect(lineChanges({ old_string: "a\nb\nc\n", new_string: "a\nx\ny\nc\n" })).toEqual({ added: 2, removed: 1 });
   expect(lineChanges({ file_path: "x", content: "a\nb\n" })).toEqual({ added: 2, removed: 0 });
   expect(lineChanges(null)).toEqual({ added: 0, removed: 0 });
 });
 
-test("a text that a spreadsheet would run as a formula gets an apostrophe in front", () => {
+test("in CSV, a text that a spreadsheet would run as a formula gets an apostrophe in front", () => {
   expect(csvOf(["a"], [["=1+1"], ['say "x"'], [-3]])).toBe('a\r\n\'=1+1\r\n"say ""x"""\r\n-3');
 });
 

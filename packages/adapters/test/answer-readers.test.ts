@@ -1,4 +1,4 @@
-/** Answers of APIs other than Anthropic's: stop reasons, token counts, errors, and data for later calls. */
+/** How answers of model APIs are read: stop reasons, token counts, errors, and data that later calls send back. */
 import { EVERY_ABILITY, type Model, ModelFailure, type ModelReply, createAnswerStream } from "@skein/core";
 import { sampleCall } from "@skein/core/testing";
 import { describe, expect, test } from "vitest";
@@ -50,7 +50,7 @@ describe("Responses", () => {
     expect(read(...events).stopReason).toBe(stop);
   });
 
-  test("cached, written and reasoning tokens are counted separately", () => {
+  test("tokens read from the cache, written to the cache and used for reasoning are counted separately", () => {
     expect(read(text, completed).usage).toEqual({
       input_tokens: 30,
       output_tokens: 30,
@@ -80,7 +80,7 @@ describe("Responses", () => {
     expect(read(begun, delta, done(call), completed).content).toMatchObject([expected]);
   });
 
-  test("a cancelled answer is not complete", () => {
+  test("a cancelled answer is a failure with the code stream_cut", () => {
     const cancelled = { type: "response.incomplete", response: { status: "cancelled", usage } };
     expect(failureOf(() => read(text, cancelled)).failure?.code).toBe("stream_cut");
   });

@@ -63,7 +63,7 @@ test("an error in the middle of a stream is a failure with the API's message", a
   await expect(call).rejects.toMatchObject({ failure: { code: "overloaded_error", message: "Too busy." } });
 });
 
-test("an address where no server listens is named in the error, and is retried only a few times", async () => {
+test("if no server listens at an address, the error names the address and allows only two retries", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

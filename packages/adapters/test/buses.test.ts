@@ -41,7 +41,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
 
   describeBus("redis", async () => createRedisBus({ url: redis.url }));
 
-  describe("the Claude API's keys", () => {
+  describe("Redis keys of the Claude API", () => {
     const id = randomUUID();
     beforeEach(() => void redis.ask("FLUSHALL"));
 
@@ -110,7 +110,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       stop();
     });
 
-    test("session_lock:{id} is gone after a rewind, and all keys of a session are gone after its deletion", async () => {
+    test("session_lock:{id} is removed if the session has no run, and session:{id} is removed when the session is deleted", async () => {
       const bus = await ready(machine());
       const store = createMemoryStore();
       const stop = publishSessionStatus({ store, bus, now: Date.now });
@@ -119,7 +119,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
       const [lock, shown] = [`session_lock:${script.sessionId}`, `session:${script.sessionId}`];
       const lease = await script.claim();
       await script.append([{ event_type: "title.generated", data: { title: "Driven" } }], { lease });
-      // No worker runs the session now, so its lock is removed.
+      // The session has no run, so its status is idle and its lock is removed.
       await expect.poll(() => [redis.ask("EXISTS", lock), redis.ask("EXISTS", shown)], SOON).toEqual(["0", "1"]);
       await store.delete(script.sessionId);
       bus.show({ kind: "deleted", sessionId: script.sessionId });
@@ -151,7 +151,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
   });
 
   describe("when Redis goes away", () => {
-    test("after a restart of Redis, subscriptions work again, and the loss and the return are reported once", async () => {
+    test("after a restart of Redis, subscriptions work again, and the loss and the return of Redis are reported once", async () => {
       const reports: string[] = [];
       const [a, b] = [await ready(machine((error) => reports.push(String(error)))), await ready(machine())];
       const heard: unknown[] = [];
@@ -172,7 +172,7 @@ describe.skipIf(noRedis)("on a real Redis server", { timeout: 60_000 }, () => {
         .toEqual([expect.stringContaining("cannot be reached"), expect.stringContaining("can be reached again")]);
     });
 
-    test("while Redis hangs, no caller waits and the queue is limited, and later all drafts are complete", async () => {
+    test("while Redis hangs, no caller waits and the queue is limited, and afterwards the pieces of an answer are complete", async () => {
       const [a, b] = [await ready(machine()), await ready(machine())];
       await carries(a, b);
       const lives = [createBusLive({ bus: a }), createBusLive({ bus: b })] as const;

@@ -308,7 +308,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     expect(claims).toBe(1);
   });
 
-  test("a process without an endpoint runs no session", async () => {
+  test("a process without an endpoint for Restate's calls runs no session", async () => {
     const { service, store, prompted } = await cluster();
     const runtime = createCountingRuntime({ store, ids });
     const ingress = createIngress({ urls: [nobodyListens], service });
@@ -364,7 +364,7 @@ describe.skipIf(noRestate)("on a real Restate server", () => {
     await expect.poll(() => ends, SOON).toEqual([30, 30, 70, 70]);
   });
 
-  test("the sweep finds a session that was not announced", async () => {
+  test("the sweep (a regular search of the store) finds a session that was not announced to Restate", async () => {
     const { service, balancer, store } = await cluster();
     await worker({ service, store, balancer, ingressUrls: [nobodyListens] });
     // These appends are not announced to Restate.

@@ -118,7 +118,7 @@ describe.each(FILE_STORES)("files: %s", (_, open) => {
       await expect(files.get(place), place).rejects.toMatchObject({ name: "KnownError" });
   });
 
-  test("a missing file is not_found", async () => {
+  test("reading a missing file fails with not_found, and the message does not contain the file's path", async () => {
     const files = await open();
     const { storagePath } = await files.put({ sessionId, fileId: "f", filename: "x", bytes });
     const failure = (await files.get(`${storagePath}y`).catch((error: unknown) => error)) as Error;

@@ -32,7 +32,7 @@ async function threeLines(): Promise<{ folder: string; sessionId: string; bytes:
   return { folder, sessionId: script.sessionId, bytes, lines: bytes.toString().split("\n").slice(0, -1) };
 }
 
-describe("a torn write", () => {
+describe("a torn write (cut off by a crash)", () => {
   test("a torn write at any byte of the last line is cut off at open, and nothing before it is lost", async () => {
     const { folder, sessionId, bytes, lines } = await threeLines();
     const start = bytes.length - Buffer.byteLength(lines[2] ?? "") - 1;
@@ -134,7 +134,7 @@ describe("damage", () => {
     expect(await store.read(sessionId, { after: 3 })).toHaveLength(1);
   });
 
-  test("if the list of heads is damaged, opening the store takes longer, but nothing is lost", async () => {
+  test("if heads.jsonl, a list that makes opening fast, is damaged, no event is lost", async () => {
     const { folder, sessionId } = await threeLines();
     for (const text of ["", "x", "x\n".repeat(3)]) {
       writeFileSync(join(folder, "heads.jsonl"), text);
@@ -165,7 +165,7 @@ describe("damage", () => {
 });
 
 describe("after a kill", () => {
-  test("after a kill, events, idempotency keys, due times and fences have the values that were acknowledged", async () => {
+  test("after a kill, events, idempotency keys and due times have the acknowledged values, and the next lease has a higher number (fence)", async () => {
     const folder = emptyFolder();
     const store = await opened(folder);
     const script = scriptOn(store);

@@ -119,7 +119,7 @@ async function play(script: ReturnType<typeof scriptOn>): Promise<{ waiting: str
   return { waiting: runId };
 }
 
-test("documents have exactly the keys of the agent tables", async () => {
+test("the JSON documents of a session have exactly the keys that the agent tables specify", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);
@@ -316,7 +316,7 @@ test("documents of a deleted session and documents without a log are removed, an
   expect(Object.keys(documentsOf(folder))).toEqual(left);
 });
 
-test("if a fact cannot be folded, the configuration and the conversations of its session are removed, and other documents stay", async () => {
+test("if the type of a fact is unknown, the configuration and the conversations of its session are removed, and other documents stay", async () => {
   const folder = emptyFolder();
   const store = await createFilesystemStore({ folder });
   const [other, script] = [scriptOn(store), scriptOn(store)];
@@ -349,7 +349,7 @@ test("if a fact cannot be folded, the configuration and the conversations of its
   expect(documentsOf(folder)).toEqual(after);
 });
 
-test("a session with a fact that cannot be folded can still be read and changed", async () => {
+test("a session with a fact of an unknown type can still be read and changed", async () => {
   const folder = emptyFolder();
   const store = await opened(folder);
   const script = scriptOn(store);

@@ -93,7 +93,7 @@ describe("a lock", () => {
     ["that is empty", ""],
     ["that is no JSON", "\0\0\0"],
     ["that is other JSON", '{"pid":"x"}'],
-  ])("a lock is taken over within two seconds: %s", async (_, text) => {
+  ])("within two seconds, a process takes over a lock %s", async (_, text) => {
     const folder = emptyFolder();
     let store = await createFilesystemStore({ folder });
     const script = scriptOn(store);
@@ -154,7 +154,7 @@ describe("a lock", () => {
   });
 });
 
-test("everything acknowledged before kill -9 is in the log, in order, and in the documents", async () => {
+test("everything acknowledged before kill -9 is in the log, in order", async () => {
   const folder = emptyFolder();
   const writer = `
     const store = await createFilesystemStore({ folder });

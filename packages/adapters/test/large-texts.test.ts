@@ -140,7 +140,7 @@ test("a large text that cannot be stored as a file stays in the log, and the nex
   expect(JSON.stringify(await store.read(script.sessionId)).split(JSON.stringify(LARGE))).toHaveLength(5);
 });
 
-test("the error of an unavailable or missing file store, or of a lost file, is reported, and never appears as a text", async () => {
+test("a large text that cannot be read, because its file or the file store is gone, is an error, and never appears as another text", async () => {
   const plain = createMemoryStore();
   const files = createFolderFileStore({ folder: await tempFolder() });
   const script = createScript({ store: keepLargeTexts({ store: plain, files }), ids });

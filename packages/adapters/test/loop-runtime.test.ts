@@ -1,4 +1,4 @@
-/** The loop with the real model adapter, against the simulator. */
+/** The loop (the runtime in which Skein calls the model itself), with the real model adapter, against the simulator. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ import { AgentConfig } from "@skein/protocol";
 import { createSimulator, script } from "@skein/simulator";
 import { z } from "zod";
 
-/** Creates the tools of the contract, and counts their effects. */
+/** Creates the tools that the tests of `describeRuntime` call, and counts their effects. */
 function createTools() {
   const counts = new Map<string, number>();
   const gates = new Map<string, PromiseWithResolvers<void>>();

@@ -153,7 +153,7 @@ test("a server gets only the environment variables that are configured for it", 
 });
 
 test.skipIf(!hasBubblewrap)(
-  "a command of the operator can see the machine, unless it has its own sandbox",
+  "an MCP server that the operator starts with a command can read the machine's files, unless it has its own sandbox",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "skein-mcp-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -173,7 +173,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test.each(["good", "stubborn"])("closing the connection ends the %s child", async (mode) => {
+test.each(["good", "stubborn"])("closing the connection ends the child process in the mode %s", async (mode) => {
   const connection = await connectMcpServer({
     name: "test",
     command: process.execPath,
@@ -209,6 +209,6 @@ test.each([
   expect(running("silent")).toEqual([]);
 });
 
-test("a server that requires a key gets it in a header, and rejects requests without it", async () => {
+test("if a server requires a key in a header and gets none, the error has the status 401", async () => {
   await expect(overHttp({ headers: {} })).rejects.toThrow(/cannot be used: .+ \(status 401\)\./);
 });

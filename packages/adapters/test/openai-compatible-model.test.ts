@@ -119,7 +119,7 @@ test.each([
   expect(model({ thinking }).prepare(callOf({ text: "" })).body).toMatchObject(fields);
 });
 
-test("all further quirks change their parts of the request", () => {
+test("the quirks (settings for one server) for token limit, system role, tool results and stream options change the request", () => {
   const turns = [
     { role: "user" as const, content: "Hi." },
     { role: "assistant" as const, content: [{ type: "tool_use", id: "c1", name: "read", input: {} }] },

@@ -56,7 +56,7 @@ test.skipIf(!isInstalled)("a pooler in transaction mode is rejected with an erro
   await expect(opening).rejects.toMatchObject({ code: "invalid", message: expect.stringContaining("pool_mode") });
 });
 
-test.skipIf(!isInstalled)("a pooler in session mode works like PostgreSQL itself", async () => {
+test.skipIf(!isInstalled)("through a pooler in session mode, a store can be opened and read", async () => {
   const store = await createPostgresStore({ url: await pooled("session") });
   expect(await store.list({ tenant: "default" })).toEqual({ items: [], cursor: null });
   await store.close();

@@ -23,8 +23,8 @@ const CREATE_UNDER_A_KEY = `
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
       'status', 'idle', 'created_at', now(), 'updated_at', now()))) as answer`;
 
-// The tests of the contract share a database, because creating a database takes longer than most tests. It is emptied
-// after each test.
+// The tests of `describeStore` share a database, because creating a database takes longer than most tests. It is
+// emptied after each test.
 let shared: Database;
 beforeAll(async () => {
   shared = await createDatabase(server.url, { template: server.template });
@@ -239,7 +239,7 @@ describe("postgres: failures", () => {
     await expect(named).rejects.toMatchObject({ code: "unreadable" });
   });
 
-  test("a row that is not a valid fact is read unchanged, and only the fold rejects it", async () => {
+  test("a row that is not a valid fact is read unchanged, and only `foldAll` rejects it", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -254,7 +254,7 @@ describe("postgres: failures", () => {
     expect(() => foldAll(script.sessionId, events)).toThrow(expect.objectContaining({ code: "unreadable" }));
   });
 
-  test("an invalid id is not found", async () => {
+  test("an id that is not a UUID counts as the id of an unknown session", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids, sessionId: "'; drop table skein.events; --" });
     await expect(script.append([edited])).rejects.toMatchObject({ code: "not_found" });
@@ -299,7 +299,7 @@ describe("postgres: failures", () => {
     await expect(append).rejects.toMatchObject({ code: "read_only" });
   });
 
-  test("a blob is kept only while a session refers to it", async () => {
+  test("a blob (the body of a large event) is kept only while a session refers to it", async () => {
     const url = await database();
     const store = await opened(url);
     const client = await connected(url);
@@ -348,7 +348,7 @@ describe("postgres: failures", () => {
     }
   });
 
-  test("idempotency keys and fields may be longer than an index entry", async () => {
+  test("idempotency keys and fields of records may be longer than an index entry", async () => {
     const store = await opened(await database());
     const script = createScript({ store, ids });
     await script.create();
@@ -433,7 +433,7 @@ describe("postgres: failures", () => {
     );
   });
 
-  test("while PostgreSQL restarts, calls fail with a known error, and afterwards nothing is lost and followers continue", async () => {
+  test("while PostgreSQL restarts, calls fail with store_unavailable, and afterwards nothing is lost and followers continue", async () => {
     const own = await startPostgres();
     cleanups.push(own.stop);
     const store = await opened(own.url);
@@ -461,7 +461,7 @@ describe("postgres: failures", () => {
     await following;
   });
 
-  test("a follower finds events that were not announced", async () => {
+  test("a follower finds events that were inserted without an announcement", async () => {
     const url = await database();
     const store = await opened(url);
     const script = createScript({ store, ids });
@@ -485,7 +485,7 @@ describe("postgres: failures", () => {
   });
 });
 
-/** Returns the SQL that removes the columns of the migration of exact costs. */
+/** Returns the SQL that removes the columns that the migration for exact costs adds. */
 function withoutExactCost(...tables: readonly string[]): string {
   const added = ["cost_rest", "estimated_calls", "simulated_calls", "reserved_micros"];
   const parts = ["input_rest", "output_rest", "cache_write_rest", "cache_read_rest"];

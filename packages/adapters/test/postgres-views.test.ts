@@ -51,7 +51,7 @@ test("the cost of a run has a part for server tools", async () => {
   expect(cost).toMatchObject({ server_tool_cost: 0.03, total_cost: 0.0345 });
 });
 
-/** Appends a run with the facts that give every action of the agent tables that `toolTurn` does not give. */
+/** Appends a run whose facts give all actions of the agent tables that a `toolTurn` does not have. */
 async function everyAction(script: Script): Promise<string> {
   const { messageId, runId } = await script.prompt("Say \0 everything");
   const lease = await script.claim();
@@ -288,7 +288,7 @@ describe("schema agent (agent tables)", () => {
     expect(file_registry).toMatchObject({ file_1: { filename: "chart.png", mime_type: "image/png", size: 5 } });
   });
 
-  test("a session that waits for the browser shows its open calls and its completed results", async () => {
+  test("a session that waits for a tool of the client shows its open calls and its completed results", async () => {
     const script = await scripted();
     const { messageId, runId } = await script.prompt("confirm, please");
     const lease = await script.claim();
@@ -602,7 +602,7 @@ describe("names, types and defaults", () => {
     ["agent.agent_runs.timestamp", "timestamp with time zone", "now()"],
     ["platform.events.data", "json", null],
     ["platform.sessions.tags", "text[]", null],
-  ])("%s is %s", async (name, type, byDefault) => {
+  ])("the column %s has the type %s", async (name, type, byDefault) => {
     const [schema, table, column] = name.split(".");
     const found = await only(
       `select format_type(a.atttypid, a.atttypmod) as type, pg_get_expr(d.adbin, d.adrelid) as default

@@ -1,4 +1,7 @@
-/** The append of a prompt can also take the lease of the session. Reasons: decision 083. */
+/**
+ * The append of a prompt can also take the lease of the session (the right to run it), if the session was reserved
+ * before. The reasons are in decision 083 in docs/decisions.
+ */
 import { type Runtime, createMemoryStore, createStateCache } from "@skein/core";
 import { createCountingRuntime, createScript } from "@skein/core/testing";
 import { type NewEvent, createIds } from "@skein/protocol";
@@ -45,7 +48,7 @@ async function reserved() {
   return { ...session, reservations, place, append, settled };
 }
 
-test("if the append of a prompt also takes the lease, the state of the session stays in memory, so that the driver reads no log", async () => {
+test("if the append of a prompt also takes the lease, the state of the session stays in memory, so that this process runs the session without reading its log", async () => {
   const { states, place, append, settled, sessionId } = await reserved();
   const taken = await append();
   place.settle(taken);
@@ -58,7 +61,7 @@ test("if the append of a prompt also takes the lease, the state of the session s
   expect(states.takeKnown(sessionId)?.queue).toHaveLength(1);
 });
 
-test("if events arrive after the append of a prompt, the driver reads the log", async () => {
+test("if events arrive after the append of a prompt, the state in memory is not used, and the log must be read", async () => {
   const { states, place, append, settled, cancel, sessionId } = await reserved();
   const taken = await append();
   await cancel();

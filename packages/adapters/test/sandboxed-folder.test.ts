@@ -1,4 +1,6 @@
-/** If a program in the sandbox enlarges a file during a read, the server reads only a part of the file. */
+/**
+ * The server reads only a limited part of a file in a sandbox, because a program may enlarge the file during the read.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -12,7 +12,7 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await removeBuilt();
   });
 
-  test("the button starts a simulated run, its approval survives kill -9, and the approved run continues", async () => {
+  test("the button starts a simulated run, its open approval survives kill -9 of the server, and the approved run continues", async () => {
     const page = await world.open("/");
     await page.getByText("The tool only pretends: it moves no money.").waitFor();
     await page.getByRole("button", { name: "Create Demo and run" }).click();

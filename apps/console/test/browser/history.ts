@@ -7,7 +7,7 @@ import { type World, go } from "./world.ts";
 
 const LARGE = "9d2b7c10-5e4f-4b8a-a1c3-2f6e8d7b0a01";
 
-/** Claude Code's own sessions, in the same lists as those of Skein. */
+/** Sessions of Claude Code and of Codex, in the same lists as those of Skein. */
 export function describeHistory(shared: { readonly world: World }): void {
   describe.concurrent("sessions of Claude Code", () => {
     test("sessions of Claude Code are listed, found by their text, and adopted with one click", async ({ expect }) => {
@@ -121,7 +121,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions of Codex are in the list too, filtered by source", async ({ expect }) => {
+    test("sessions of Codex are in the list too, and the list can be filtered by source", async ({ expect }) => {
       const { world } = shared;
       writeCodexSession(join(world.claudeFolder, "../.codex"), {
         id: "0198c0de-0000-7000-8000-0000000000c1",
@@ -193,7 +193,7 @@ export function describeHistory(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a transcript of 30 MB with a line of 20 MB is read from both ends, loads more while scrolling, and follows its file", async ({
+    test("a transcript of 30 MB with a line of 20 MB is read from both ends, loads more while scrolling, and shows a line that is appended to its file", async ({
       expect,
     }) => {
       const { world } = shared;

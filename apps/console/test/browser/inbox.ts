@@ -6,10 +6,10 @@ const question = {
   questions: [{ question: "Which colour?", header: "Colour", options: [{ label: "Blue" }, { label: "Green" }] }],
 };
 
-/** Awaits that a person answers on the first page. */
+/** Questions, approvals and tools of the client, which a person answers on the first page. */
 export function describeInbox(shared: { readonly world: World }): void {
   describe.concurrent("the inbox", () => {
-    test("a question, an approval and a frontend tool are answered in place", async ({ expect }) => {
+    test("a person answers a question, an approval and a frontend tool on the first page", async ({ expect }) => {
       const { world } = shared;
       const ids = [
         await world.begin("Reports", "Ask me for a colour", [
@@ -119,7 +119,7 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a page in the background shows a browser notification for a new await, if notices are on", async ({
+    test("a page in the background shows a browser notification for a new question, if notifications are on", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -142,7 +142,7 @@ export function describeInbox(shared: { readonly world: World }): void {
         world.begin("Reports", title, [{ tools: [{ name: "AskUserQuestion", input: question }] }, { text: "Done." }]);
       const told = (): Promise<readonly (readonly string[])[]> => page.evaluate("window.told");
       const titles = async () => (await told()).map(([, body]) => body);
-      // The page is visible and shows this await, so there is no notification.
+      // The page is visible and shows this question, so there is no notification.
       await ask("While somebody looks");
       await go(page, "/");
       await page.locator("article.ask", { hasText: "While somebody looks" }).waitFor();

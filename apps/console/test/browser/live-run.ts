@@ -104,7 +104,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the page of a session that is deleted meanwhile reports the deletion and stays readable", async ({
+    test("if a session is deleted while its page is open, the page reports the deletion and stays readable", async ({
       expect,
     }) => {
       const { world } = shared;

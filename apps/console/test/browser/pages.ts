@@ -22,10 +22,10 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Every page can be reached and used with the keyboard and on a phone, and is accessible. */
+/** Tests all pages: their content, and their use with the keyboard, on a phone and with assistive technology. */
 export function describePages(shared: { readonly world: World }): void {
   describe.concurrent("every page", () => {
-    test("axe finds nothing serious in light or dark, every page has a title, and no page logs an error", async ({
+    test("axe finds no serious accessibility problem in the light or dark theme, every page has a title, and no page logs an error", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -170,7 +170,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the search runs while the user types, the URL contains the filters, and keys open a session", async ({
+    test("the search runs while the user types, the URL contains the filters, and the keyboard opens a session", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -191,7 +191,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the palette, the list of keys and other pages are opened with the keyboard alone", async () => {
+    test("the command palette, the list of keyboard shortcuts and other pages are opened with the keyboard alone", async () => {
       const { world } = shared;
       const page = await world.open("/");
       await page.locator("h1", { hasText: "Home" }).waitFor();
@@ -264,7 +264,9 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("sessions with an unknown effect are marked in the list, and can be filtered", async ({ expect }) => {
+    test("sessions with a tool call whose effect is unknown are marked in the list, and can be filtered", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Fixer", "Lose a result", [
         { tools: [{ name: "Read", input: { file_path: "x" } }] },
@@ -320,7 +322,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the chart divides usage by key, and its days begin at midnight in the reader's time zone", async ({
+    test("the usage chart can be divided by API key, and its days begin at midnight in the reader's time zone", async ({
       expect,
     }) => {
       const { world } = shared;
@@ -344,7 +346,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("the chart of the usage is as wide as the page, even if the usage by day arrives last", async ({ expect }) => {
+    test("the usage chart is not wider than the page, even if the usage by day arrives last", async ({ expect }) => {
       const { world } = shared;
       await world.begin("Helper", "Spend something for the chart", [{ text: "Spent." }]);
       const page = await world.open("/");
@@ -366,7 +368,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a person repeats a delivery of a webhook", async ({ expect }) => {
+    test("the page of webhooks has a button that sends a delivery again", async ({ expect }) => {
       const { world } = shared;
       const received: string[] = [];
       const hooked = createServer((request, answer) => {
@@ -562,7 +564,7 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an archived agent is restored", async () => {
+    test("the page of an archived agent has a button that restores the agent", async () => {
       const { world } = shared;
       const { id } = await world.client.createAgent({ body: { name: "Sleeper" } });
       const page = await world.open(`/agents/${id}`);

@@ -82,7 +82,7 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a long queue leaves room for the transcript and the prompt", async ({ expect }) => {
+    test("many queued prompts leave room for the transcript and the prompt field", async ({ expect }) => {
       const { world } = shared;
       const id = await world.begin("Helper", "Answer late", [{ text: "Late.", delayMs: 60_000 }]);
       for (let at = 0; at < 12; at++) await world.say(id, `Waiting ${at}`, []);

@@ -41,7 +41,7 @@ describe.skipIf(chromiumPath() === undefined)("pages of one browser", () => {
     await expect.poll(streams).toBe(0);
   });
 
-  test("the link below the active sessions leads to a list of them, also of those that wait for a person", async () => {
+  test("the link below the active sessions leads to a list of all active sessions, including those that wait for a person", async () => {
     const ids: string[] = [];
     for (let number = 0; number < MANY; number++) {
       const tools = [{ name: "print_label", input: { parcel: String(number), printer: "A", copies: 1 } }];

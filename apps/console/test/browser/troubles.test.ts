@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
-  test("a key is created and its rights are shown; after the key is revoked, pages that used it show the login", async () => {
+  test("an API key is created and its rights are shown; after the key is revoked, pages that used it show the login", async () => {
     const id = await world.begin("Helper", "Say six", [{ text: "Six." }]);
     const admin = await world.open("/settings/keys");
     await admin.getByLabel("Name of a new key").fill("visitor");
@@ -120,7 +120,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
-  test("a message whose answer was lost is sent once if it is sent again, and an edited message is sent as another one", async () => {
+  test("if the HTTP response to a message is lost, sending the message again does not repeat it, and an edited text is a new message", async () => {
     const id = await world.begin("Helper", "Say ten", [{ text: "Ten." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
@@ -184,7 +184,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
-  test("events of a newer version are shown by their names, and the rest is shown as usual", async () => {
+  test("events that a newer version of Skein wrote are shown by the names of their types, and the rest is shown as usual", async () => {
     const id = await world.begin("Helper", "Say nine", [{ text: "Nine." }]);
     const page = await world.open(`/sessions/${id}`);
     await page.locator(".top .pill.done").waitFor();
@@ -208,7 +208,7 @@ describe.skipIf(chromiumPath() === undefined)("a page reports failures of the se
     await page.close();
   });
 
-  test("if no worker has the agent of a prompt, only the page of this session reports it", async () => {
+  test("if no worker can run the agent of a session, only the page of this session reports it", async () => {
     // The agents of the console's configuration have tools in code, which this server does not have.
     const code = await createWorld();
     const log = await code.begin("Fixer", "Fix it", [{ text: "Fixed." }]).then(async (id) => {

@@ -14,7 +14,7 @@ const CONSOLE = join(import.meta.dirname, "../..");
 const ROOT = join(CONSOLE, "../..");
 const CONFIG = join(CONSOLE, "dev/skein.config.ts");
 
-/** A built console for a real platform, and a browser. All tests of a file share them. */
+/** A real server (the platform) with the built console, and a browser. All tests of a file share them. */
 export interface World {
   platform: Platform;
   /** The address of the platform and of its console. */
@@ -42,7 +42,10 @@ export interface World {
 
 export interface WorldOptions {
   readonly withAgents?: boolean;
-  /** Whether the platform has its own simulated model, as at a start without a key. `say` and `begin` do not work then. */
+  /**
+   * Whether the platform uses its own simulated model, as it does without an API key of a provider. `say` and `begin`
+   * do not work then.
+   */
   readonly isSimulated?: boolean;
   /** Whether agents can use the real Claude Code, which may work in `workFolder`. */
   readonly withClaude?: boolean;

@@ -1,4 +1,4 @@
-/** Budgets limit Claude Code sessions by the same rule as sessions of the loop. */
+/** Budgets limit sessions of Claude Code by the same rule as sessions in which Skein calls the model itself. */
 import { expect, test } from "vitest";
 import { claudeAgent, createWorld, only, play, spawning } from "./world.ts";
 
@@ -44,7 +44,7 @@ test("a model without a price is called only if there is no budget", async () =>
   expect(only(free, "session.completed")[0]?.data).toMatchObject({ final_response: "Hi.", unpriced_calls: 1 });
 }, 120_000);
 
-test("a session that has reached its limit makes no further model calls", async () => {
+test("a session that has spent its budget makes no further model calls", async () => {
   const world = await createWorld();
   const agent = claudeAgent({ cwd: world.cwd });
   const session = await world.sessions.create({ ...agent, config: { ...agent.config, max_cost_micros: 1 } });

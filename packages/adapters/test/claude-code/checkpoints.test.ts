@@ -1,4 +1,4 @@
-/** Checkpoints and rewinds, checked by the files on disk. */
+/** Checkpoints (the state of files at a prompt) and rewinds, checked by the files on disk. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createS3FileStore } from "@skein/adapters/files/s3";
@@ -46,7 +46,7 @@ async function rewind(world: World, sessionId: string, index: number, dryRun: bo
   });
 }
 
-test("a rewind restores files or lists changes, even of large files and on a machine that never had the session", async () => {
+test("a dry run of a rewind lists the changes, and a rewind restores the files, even large ones and on a machine that never ran the session", async () => {
   const bucket = await openBucket();
   const memory = createMemoryStore();
   const store = keepLargeTexts({ store: memory, files: bucket.files() });
@@ -87,7 +87,7 @@ test("a rewind restores files or lists changes, even of large files and on a mac
   expect(only(next, "session.completed")).toHaveLength(1);
 }, 120_000);
 
-test("without checkpoints a session stores no checkpoint, and a rewind to an unknown checkpoint is rejected", async () => {
+test("a session with checkpoints turned off stores none, and a rewind to an unknown checkpoint fails", async () => {
   const world = await createWorld();
   const { sessionId, events } = await world.run(writes(join(world.cwd, "a.txt"), "a\n"), {
     ...EDITS,

@@ -97,7 +97,7 @@ test("a new server removes the folders of a killed server, and no other folders"
   expect([left, used, foreign].map((path) => existsSync(path))).toEqual([false, true, true]);
 });
 
-test("the folder for hidden arguments is removed with its last file", () => {
+test("the folder of the files that hide secret arguments is removed with its last file", () => {
   const folder = join(configFolder(), "hidden");
   const hide = () => hideArguments(["--settings", '{"a":1}'], folder);
   const [first, second] = [hide(), hide()];

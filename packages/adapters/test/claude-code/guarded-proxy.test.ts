@@ -1,4 +1,4 @@
-/** The proxy through which Claude Code reaches the addresses of a request. */
+/** The proxy through which Claude Code reaches the addresses that a request names. */
 import { createServer, request } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ type Lookup = NonNullable<Parameters<typeof createGuardedProxy>[0]["lookup"]>;
 const anyPort = { allowsPort: () => true };
 const here = { ...anyPort, allowsAddress: (address: string) => address === "127.0.0.1" };
 
-/** Returns a resolver that gives these answers one after another. */
+/** Returns a DNS lookup that gives these answers one after another. */
 function meaning(...answers: string[][]): Lookup {
   let asked = 0;
   return ((_name: string, _options: object, done: (error: null, found: object[]) => void) => {

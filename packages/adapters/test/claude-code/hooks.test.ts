@@ -1,4 +1,7 @@
-/** Hooks as webhooks, with real receivers: their requests, the effect of their answers, and missing answers. */
+/**
+ * Hooks of Claude Code, which Skein calls as webhooks: the requests, the effect of the answers, and missing answers.
+ * The receivers are real servers.
+ */
 import { createHmac } from "node:crypto";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -157,7 +160,7 @@ test.each([
   [{ decision: "ask" }, ["PermissionRequest", "Notification"]],
   [{}, ["PermissionRequest", "Notification"]],
 ])(
-  "if a hook answers a permission request with %j, people are notified unless the answer allows or denies the call",
+  "if a hook answers a permission request with %j, the Notification hook is called unless the answer allows or denies the call",
   async (answer, told) => {
     const { url, bodies } = await receiver(says(answer));
     const config = { PermissionRequest: { url }, Notification: { url } };
@@ -167,7 +170,7 @@ test.each([
   },
 );
 
-describe("without an answer", () => {
+describe("without a valid answer", () => {
   const broken: Record<string, (response: ServerResponse) => void> = {
     "a 500": (response) => void response.writeHead(500).end(),
     "a 404": (response) => void response.writeHead(404).end(),
@@ -184,7 +187,7 @@ describe("without an answer", () => {
     "a cut connection": (response) => void response.destroy(),
   };
   test.each(Object.keys(broken))(
-    "after %s, an event that needs a decision is rejected, and other events continue",
+    "after %s, a call that needs a decision is denied, and other events continue",
     async (name) => {
       const { url } = await receiver(broken[name]);
       const isLate = name === "nothing in time" || name === "a body that never ends";
@@ -338,7 +341,7 @@ describe("with the real Claude Code", () => {
     expect(called(events)).toMatchObject([{ decision: "deny", error: { code: "hook_timeout" } }]);
   });
 
-  test("every event of Claude Code can be a hook", async () => {
+  test("hooks can be set for all events at once (here without WorktreeCreate), and those of twelve events are called", async () => {
     const { url, bodies } = await receiver((response, { hook_event }) =>
       says(hook_event === "PermissionRequest" ? { decision: "allow" } : {})(response),
     );
@@ -391,7 +394,7 @@ describe("with the real Claude Code", () => {
     expect(ends()).toEqual([first.sessionId, second.sessionId]);
   });
 
-  test("people are notified when a session waits for a permission or an answer", async () => {
+  test("the Notification hook is called when a session waits for a permission or for an answer to a question", async () => {
     const { url, bodies } = await receiver();
     const { sessions, cwd } = await world({ Notification: { url } });
     const question = {

@@ -1,4 +1,7 @@
-/** A child that misbehaves ends its run with one clear outcome, and leaves no process behind. */
+/**
+ * A child process that misbehaves instead of working as Claude Code ends its run with one outcome, and leaves no
+ * process behind.
+ */
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { createSpawnChild } from "@skein/adapters/runtimes/claude-code/process-guard";

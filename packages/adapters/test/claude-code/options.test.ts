@@ -60,7 +60,7 @@ test("model, system prompt, tools, folders, environment, images and extra argume
   expect(started(events)).toMatchObject({ cwd, model: "claude-haiku-5-5", permissionMode: "default" });
 }, 120_000);
 
-test("Claude Code loads setting sources only on request, and then project files, output style, appended prompt, settings and plugins work", async () => {
+test("project files and output styles are loaded only with setting sources, but an appended prompt, a settings file and plugins need none", async () => {
   const world = await createWorld();
   const cwd = folder();
   mkdirSync(join(cwd, ".claude/output-styles"), { recursive: true });

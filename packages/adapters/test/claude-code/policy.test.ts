@@ -346,7 +346,7 @@ describe("permissions are bypassed", () => {
     });
   });
 
-  test("a log cannot make a run bypass permissions", async () => {
+  test("a run does not bypass permissions merely because its log says so", async () => {
     const opened = policy({ bypassPermissions: true });
     const options = ClaudeOptions.parse(bypass);
     await expect(opened.resolve(options, { tenant: "a", sessionId: "forged" })).rejects.toMatchObject({

@@ -192,7 +192,7 @@ test("a child that crashes leaves no core dump", async () => {
   expect(await textOf(child.stdout)).toBe("0\n");
 });
 
-test("when the lease of a running server is over, the child is ended", async () => {
+test("when a server that still runs loses the lease of a session (the right to run it), the child is ended", async () => {
   let goodFor = 10_000;
   const child = start("echo up; sleep 1000", { terms: { goodForMs: () => goodFor } });
   await once(child.stdout, "data");
@@ -284,7 +284,7 @@ test.each(["a folder that others can read", "a link"])("secrets are not put in %
   expect(() => spawnChild(request)).toThrow("0700");
 });
 
-test("the next server removes the files with hidden arguments of a killed server", async () => {
+test("the next server removes the files with secret arguments that a killed server left", async () => {
   const stub = await createStub(folder, "echo up; sleep 1000");
   const args = ["namespace", join(folder, "run"), "60000", stub.executable, "--mcp-config", '{"canary":1}'];
   const server = spawn(process.execPath, ["--conditions=@skein/source", SERVER, ...args], {

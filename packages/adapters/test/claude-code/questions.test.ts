@@ -1,4 +1,7 @@
-/** Requests for permission and questions of Claude Code. The answer comes through the log, in the same run. */
+/**
+ * Claude Code's requests for permission and its questions. A person's answer comes through the session's log, in the
+ * same run.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -57,7 +57,7 @@ test("a process is started in advance for the next session with the same options
   expect(pids).toHaveLength(3);
 }, 120_000);
 
-test("a process that was started in advance has the rules of its session's key, and only sessions with these rules get it", async () => {
+test("a process that was started in advance has the policy of its session's API key, and only sessions with the same policy get the process", async () => {
   const starts: string[] = [];
   const store = createMemoryStore();
   const rules: Record<string, KeyPolicy> = { ci: { tools: ["Bash", "Read"] }, docs: { tools: ["Read"] } };
@@ -130,7 +130,7 @@ test("a session continues on a machine that has none of its files", async () => 
   expect(new Set(uuids).size).toBe(uuids.length);
 }, 120_000);
 
-test("a child that dies ends its run with one outcome, and the next prompt resumes", async () => {
+test("a child process that dies ends its run with one outcome, and the next prompt resumes the session", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId } = await world.inMidCall();
@@ -290,7 +290,7 @@ test("a subagent's messages are not in the session's transcript, but the subagen
   const runCost = (await world.sessions.runs(sessionId)).items[0]?.cost_micros ?? 0;
   const own = only(events, "step.generated").reduce((sum, { data }) => sum + (data.cost?.total_micros ?? 0), 0);
   expect(runCost).toBeGreaterThan(own);
-  // The resumed session also has the transcript of its subagent.
+  // The log also has the transcript of the subagent, so that a resumed session has it.
   const subpaths = only(await world.sessions.events(sessionId), "transcript.appended").map(({ data }) => data.subpath);
   expect(subpaths.some((subpath) => subpath?.startsWith("subagents/agent-"))).toBe(true);
 }, 120_000);

@@ -1,4 +1,4 @@
-/** A steering prompt reaches the current turn, and is neither lost nor repeated. */
+/** A steering prompt (one for the run in progress) reaches the current turn, and is neither lost nor repeated. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -34,7 +34,7 @@ async function steered(world: World, sessionId: string): Promise<string> {
   return messageId;
 }
 
-test("the model reads a steering prompt with the next result, in the same run, and a resumed session remembers it", async () => {
+test("the model reads a steering prompt with the next tool result, in the same run, and a resumed session remembers the prompt", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, go } = await working(world);
@@ -74,7 +74,7 @@ test("a steering prompt that Claude Code does not report is found in Claude Code
   expect((await world.sessions.state(sessionId)).runs).toBe(2);
 }, 60_000);
 
-test("in a turn without calls, a steering prompt starts a new run", async () => {
+test("in a turn without tool calls, a steering prompt starts a new run", async () => {
   const world = await createWorld();
   const { sessionId, runId } = await world.sessions.begin(
     claudeAgent({ cwd: world.cwd }),

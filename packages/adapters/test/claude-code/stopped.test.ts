@@ -108,7 +108,7 @@ test("the possible cost of an interrupted answer is reserved if the length of an
   const events = await ended(sessionId, runId);
   expect(simulator.ledger.calls({ kind: "messages" })[0]?.request).toMatchObject({ max_tokens: most });
   const [lost] = only(events, "step.abandoned");
-  if (!lost) throw new Error("No answer broke off.");
+  if (!lost) throw new Error("No answer was interrupted.");
   const { model, usage, cost, reserved_micros } = lost.data;
   const limit = priceCall(model, { ...usage, output_tokens: most });
   expect(reserved_micros).toBe((limit?.total_micros ?? 0) - (cost?.total_micros ?? 0));

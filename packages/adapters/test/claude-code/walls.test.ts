@@ -96,7 +96,7 @@ describe.skipIf(!hasBubblewrap)("Claude Code in a sandbox", () => {
     await until(() => arrived > 10);
     await world.sessions.cancel(sessionId);
     const [lost] = only(await world.ended(sessionId, runId), "step.abandoned");
-    if (!lost) throw new Error("No answer broke off.");
+    if (!lost) throw new Error("No answer was interrupted.");
     const { model, usage, cost, reserved_micros } = lost.data;
     const [call] = world.model.ledger.calls({ kind: "messages" });
     const max_tokens = Number((call?.request as { max_tokens?: number } | undefined)?.max_tokens);

@@ -13,7 +13,7 @@ const ATTEMPTS = fileURLToPath(new URL("attempts.ts", import.meta.url));
 const NAMESPACE = process.getuid?.() === 0 ? ["--net"] : ["--user", "--map-root-user", "--net"];
 const PUBLIC = "93.184.216.34";
 
-/** The spellings that people and attackers use. */
+/** Spellings of addresses that no tool may reach. */
 const LITERALS = [
   ..."127.0.0.1 127.1 2130706433 0x7f.1 0177.0.0.1 0 0.0.0.0 [::] [::1] [::ffff:127.0.0.1]".split(" "),
   ..."[::127.0.0.1] ①②⑦.⓪.⓪.① 127。0。0。1 localhost. x.localhost".split(" "),

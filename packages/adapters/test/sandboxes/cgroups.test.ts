@@ -87,7 +87,7 @@ describe.skipIf("problem" in opened)("control groups of this machine", () => {
   });
 
   test.skipIf(!hasBubblewrap)(
-    "memory that a program uses for less than a second is limited too, with an error",
+    "a program that uses too much memory for less than a second is ended too, with an error that names the limit",
     async () => {
       const found = await openBubblewrap();
       if ("problem" in found) throw new Error(found.problem);

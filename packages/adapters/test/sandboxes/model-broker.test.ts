@@ -322,7 +322,7 @@ test.each([
   await expect.poll(open).toBe(0);
 });
 
-test("a pass works only while it is open, and closing it aborts a call in progress", async () => {
+test("a pass (a program's access to models) works only while it is open, and shutting it aborts a call in progress", async () => {
   const pass = await issue();
   expect(await ask(pass)).toMatchObject({
     status: 403,

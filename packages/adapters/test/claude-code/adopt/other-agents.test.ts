@@ -1,4 +1,7 @@
-/** Sessions of Codex and opencode are adopted, exported, and continued by the real Claude Code. */
+/**
+ * Skein adopts sessions of Codex and opencode (copies them into its store) and exports them. The real Claude Code
+ * continues them.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** Sessions of the unmodified Claude Agent SDK are adopted, forked, exported and resumed. */
+/**
+ * Sessions of the unmodified Claude Agent SDK are adopted (copied into Skein's store), forked, exported and resumed.
+ */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

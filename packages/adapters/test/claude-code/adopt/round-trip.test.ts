@@ -1,4 +1,7 @@
-/** Sessions of Claude Code in generated data directories are adopted, and exported again byte for byte. */
+/**
+ * Sessions of Claude Code in generated data directories are adopted (copied into Skein's store), and exported again
+ * byte for byte.
+ */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -98,7 +101,7 @@ const result = (n: number, id: string, content: unknown = "done", more: JsonObje
 
 const types = (events: readonly Event[]): string[] => events.map(({ event_type }) => event_type);
 
-describe("a made-up data directory", { timeout: 120_000 }, () => {
+describe("a generated data directory", { timeout: 120_000 }, () => {
   test("every adopted session is exported unchanged, has the same cost as in the history, and has a result for every call", async () => {
     const root = folder();
     const { sessions } = writeCorpus({ folder: root, files: 24, bytes: 3_000_000, seed: 7, subagentEvery: 3 });
@@ -178,7 +181,7 @@ describe("lines that JSON.stringify would write differently", () => {
   });
 });
 
-describe("how lines become facts", () => {
+describe("how the lines of a transcript become events", () => {
   test("a turn with two parallel calls is one run, with its steps, its calls and its answer", async () => {
     const root = dataWith([
       typed(1, "look at a and b"),
@@ -434,7 +437,7 @@ test("a title line without a time does not move an adopted session to today", as
   expect(new Set(days)).toEqual(new Set(["2026-10-01"]));
 });
 
-test("a session is adopted once: adopting it again changes nothing", async () => {
+test("a session is adopted once: a second adoption is rejected and changes nothing", async () => {
   const root = dataWith([typed(1, "hello"), spoke(2, "m1", text("hi"))]);
   const { store, claude, events } = await adopted(root, ID.slice(0, 8));
   await expect(adopt(claude, { store, tenant: "other" })).rejects.toMatchObject({ code: "already_exists" });

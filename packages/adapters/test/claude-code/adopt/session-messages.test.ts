@@ -1,6 +1,6 @@
 /**
- * The session_messages of a Claude Code session have the same rows over HTTP, in every store and in SQL. The stream can
- * be made from these rows.
+ * The session_messages of a Claude Code session have the same rows over HTTP, in PostgreSQL, in sqlite and in Skein's
+ * SQL. The API's stream can be rebuilt from these rows.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,8 +37,8 @@ const answer = (...content: { type: string; [key: string]: unknown }[]) => ({
 });
 
 /**
- * Returns the facts of a session with the runtime of Claude Code. The first run calls a subagent, compacts and answers,
- * and the second run fails.
+ * Returns the facts (events before they are stored) of a session that Claude Code runs. The first run calls a subagent,
+ * compacts and answers, and the second run fails.
  */
 function facts(): readonly Fact[] {
   const agent = claudeAgent(ClaudeOptions.parse({}));
