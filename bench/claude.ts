@@ -245,7 +245,7 @@ async function memory({ folder, apiUrl, quick }: Bench): Promise<readonly Result
   ];
 }
 
-/** Measures requests while many readers follow sessions. */
+/** Measures how long requests take while many readers follow sessions. */
 async function readers({ folder, apiUrl, quick }: Bench): Promise<readonly Result[]> {
   const server = await serveClaude(folder(), apiUrl);
   const count = quick ? 20 : 100;

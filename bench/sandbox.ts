@@ -1,4 +1,7 @@
-/** `npm run bench -- sandbox`: the cost of a query over HTTP, and the effect of heavy queries on other requests. */
+/**
+ * `npm run bench -- sandbox`: the duration of an SQL query over HTTP, and the effect of heavy queries on other
+ * requests.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Result } from "../store/results.ts";
 import { serveClaude } from "./claude-server.ts";
 
-/** One half of the sessions makes a call with an effect, the other half gets a slow answer. */
+/** Half of the sessions make a tool call with an effect. The other half get a slow answer. */
 const prompt = (n: number): string =>
   n % 2 === 0
     ? `Work. ${script([

@@ -29,8 +29,8 @@ Examples:
 const HERE = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Returns whether every line is within the limit. Throws if the commits have no line in common. `root` is the checkout
- * that is compared.
+ * Returns whether the ratio of every result line is within the limit. Throws if the two commits have no result line in
+ * common. `root` is the checkout that is compared with the commit.
  */
 export async function runAgainst(name: string, args: readonly string[], root: string = HERE): Promise<boolean> {
   const { against, rounds, limit, json, rest } = parsed(args);

@@ -9,7 +9,10 @@ import { writeCopilot, writeGemini, writeOpencode, writePi, writeRollouts } from
 import type { Row } from "./rows.ts";
 
 const sessions = 10_000;
-/** The sessions of the other five agents have 46 kB on average, like those of Claude Code, which have a minimum size. */
+/**
+ * The sessions of the other five agents have 46 kB on average. Those of Claude Code have about the same size, because
+ * the generator makes them larger than `claudeBytes`.
+ */
 const bytes = 460_000_000;
 const claudeBytes = 20_000;
 

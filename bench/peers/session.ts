@@ -38,7 +38,7 @@ export interface Crashed {
 export function installPeer(place: string, { packages, program }: Peer): string {
   const [shown] = packages;
   const folder = join(place, program);
-  // Our own programs run in place, from the sources.
+  // The programs without npm packages (Skein and `fetch`) run in place, from the sources.
   if (shown === undefined) return "this tree";
   if (!existsSync(join(folder, "node_modules"))) {
     mkdirSync(folder, { recursive: true });

@@ -215,7 +215,7 @@ export async function randomCuts(server: Served, quick: boolean): Promise<Result
     // `seen` may end with newer events, which were appended after `list` was read.
     if (seen.slice(0, list.data.length).join("\n") !== wanted) wrong += 1;
   };
-  // The log grows during the test, so that every stream changes from stored to new events at another position.
+  // The log grows during the test, so that each stream changes from stored to new events at a different position.
   const stop = new AbortController();
   const grow = (async () => {
     for (let at = 0; !stop.signal.aborted; at++) {

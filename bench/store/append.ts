@@ -26,7 +26,10 @@ export interface AppendOptions {
 const ROUNDS = 3;
 const GOAL = 2;
 
-/** Durable appends of one 500-byte event compared with an INSERT of the bare database with the same durability. */
+/**
+ * Measures durable appends of one 500-byte event, compared with an INSERT of the bare database with the same
+ * durability.
+ */
 export async function benchAppend(store: StoreName | "memory", options: AppendOptions): Promise<Result[]> {
   const results: Result[] = [];
   for (const kind of ["prompt", "driver's fact"] as const)

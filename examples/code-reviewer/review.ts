@@ -21,8 +21,8 @@ const server = await createServer({
   // Claude Code sees only this folder, by the name `code`, and can only read it. It can call no host except the
   // model's.
   claude: { folders: { code: { path: resolve(folder), access: "read" } }, hosts: [] },
-  // On a machine without a sandbox, nothing runs. The reviewed code may contain instructions, so Claude Code has no shell
-  // and no editor.
+  // On a machine without a sandbox, Claude Code is not started. The reviewed code may contain instructions, so Claude
+  // Code has no shell and no editor.
   policy: { sandbox: "required", tools: ["Read", "Glob", "Grep"] },
 });
 

@@ -1,4 +1,7 @@
-/** The page of the shop: `node server.ts [PORT] [FOLDER]`. Customers ask on it, and staff approve refunds below. */
+/**
+ * The page of the shop: `node server.ts [PORT] [FOLDER]`. Customers ask their questions on this page, and staff approve
+ * refunds on it.
+ */
 import { mkdirSync, readFileSync } from "node:fs";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The guides for users of other libraries (docs/guides/from). The Skein program in each guide runs as printed. */
+/**
+ * The guides for users of other libraries (docs/guides/from). Each Skein program in a guide is a file in examples/from,
+ * and the file runs.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -10,8 +10,8 @@ export interface ScriptedModel {
 }
 
 /**
- * Starts the simulator behind a small proxy. The proxy adds a script to known prompts, so that the logs of example sessions
- * have natural prompts.
+ * Starts the simulator behind a small proxy. The simulator plays a script that is part of a prompt. The proxy adds the
+ * script to known prompts, so that the logs of example sessions have natural prompts without scripts.
  */
 export async function startScriptedModel(): Promise<ScriptedModel> {
   const scripts = new Map<string, readonly Step[]>();

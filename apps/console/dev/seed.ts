@@ -27,8 +27,8 @@ export interface SeededWorld {
 }
 
 /**
- * Makes realistic sessions. Agents run on a real store with the simulator as their model. Past sessions use a clock that is set
- * back, and one worker is killed in the middle of a call.
+ * Makes realistic sessions. Agents run on a real store with the simulator as their model. Past sessions use a clock
+ * that is set back. One worker is killed in the middle of a tool call.
  */
 export async function seed({
   data,

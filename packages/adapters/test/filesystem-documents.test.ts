@@ -251,7 +251,7 @@ test("documents that are out of date after a kill are updated at open, and docum
   await store.close();
   const stillPath = join(folder, "agent_config", `${still.sessionId}.json`);
   const untouched = statSync(stillPath).mtimeMs;
-  // As after a kill, documents and the list of heads are older than the appends.
+  // As after a kill, the documents and heads.jsonl are older than the appends.
   const before = documentsOf(folder);
   const heads = readFileSync(join(folder, "heads.jsonl"));
   const second = await createFilesystemStore({ folder });

@@ -15,12 +15,12 @@ async function listening(): Promise<{ readonly port: number; readonly asked: str
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-/** A resolver that gives these addresses for every name. */
+/** A DNS lookup that gives these addresses for every name. */
 function meaning(...addresses: readonly string[]): never {
   return resolving(() => addresses);
 }
 
-/** A resolver that asks for the addresses of a name each time. */
+/** A DNS lookup that calls `addresses` each time, for every name. */
 function resolving(addresses: () => readonly string[]): never {
   return ((_: string, __: unknown, done: (error: null, found: object[]) => void) =>
     done(

@@ -63,7 +63,7 @@ async function leased(store: Store, owner: string, leaseMs: number): Promise<str
 const isFree = async (store: Store, sessionId: string): Promise<boolean> =>
   (await store.claim({ owner: "next", leaseMs: 1000, sessionId })).kind === "leased";
 
-test("a killed worker of another host loses its fenced leases within 2 s, and keeps leases that no fence protects", async () => {
+test("within 2 s, a killed worker of another host loses its leases that end soon, and keeps a longer lease, which protects effects outside the store", async () => {
   const store = createMemoryStore();
   const { workers, looks } = watcher(store);
   await expect.poll(looks, SOON).toBeGreaterThan(0);

@@ -22,7 +22,7 @@ async function tempFolder(): Promise<string> {
   return folder;
 }
 
-// Every rule of a store holds with large texts in files.
+// Every rule of a store also holds if large texts of events are stored as files.
 describeStore(
   "memory with large texts in a folder",
   async () => {

@@ -1,5 +1,5 @@
 /**
- * A test server for MCP that can misbehave in every known way. It uses stdio. With `--http` it uses HTTP and prints its
+ * A test server for MCP that can misbehave in several ways. It uses stdio. With `--http` it uses HTTP and prints its
  * address.
  */
 import { existsSync, readFileSync } from "node:fs";

@@ -23,8 +23,8 @@ const CREATE_UNDER_A_KEY = `
       'tenant', 'tenant', 'agent_id', $1::uuid, 'agent_version', 1, 'tags', '[]'::jsonb, 'model', 'm',
       'status', 'idle', 'created_at', now(), 'updated_at', now()))) as answer`;
 
-// The tests of `describeStore` share a database, because creating a database takes longer than most tests. It is
-// emptied after each test.
+// The tests of `describeStore` share a database, because creating a database takes longer than most tests. The database
+// is emptied after each test.
 let shared: Database;
 beforeAll(async () => {
   shared = await createDatabase(server.url, { template: server.template });

@@ -26,7 +26,7 @@ test("only one of two workers takes the lock", async () => {
 
 /**
  * The session of the screenshots. The agent finds a bug, writes a failing test and fixes the bug, and a subagent checks
- * the fix. One call is cut off.
+ * the fix. One tool call is cut off, because its worker is killed.
  */
 export const exportRunsTwice: Story = {
   agent: "Fixer",

@@ -32,7 +32,8 @@ export function describePages(shared: { readonly world: World }): void {
       const context = await world.newContext();
       const errors: string[] = [];
       context.on("console", (message) => {
-        // The browser logs a line for each 429. A page gets a 429 while other requests use SQL, and then retries.
+        // The browser logs a line for each HTTP status 429. A page gets this status while other requests use SQL, and
+        // then repeats its request.
         if (message.type() === "error" && !message.text().includes("status of 429")) errors.push(message.text());
       });
       context.on("weberror", (error) => errors.push(error.error().message));

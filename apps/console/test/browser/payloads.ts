@@ -1,4 +1,7 @@
-/** Texts that made other products run a script or call another host. CANARY is an address that must not be called. */
+/**
+ * Texts that made other products run a script or call another host. CANARY stands for the address of a server that must
+ * not be called.
+ */
 export const PAYLOADS: readonly string[] = [
   "<script>window.pwned=1;alert(1)</script>",
   "<script src=CANARY/s.js></script>",

@@ -1,4 +1,4 @@
-/** Checks every option of a session by the requests to the model and by files on disk. */
+/** Checks the options of a session by the requests to the model and by files on disk. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";

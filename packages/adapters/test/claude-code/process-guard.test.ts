@@ -1,4 +1,4 @@
-/** Guarded child processes end with their server, and leave nothing behind. */
+/** Guarded child processes (a script watches each of them) end with their server, and leave nothing behind. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, readdirSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** A message of Claude Code becomes an event of the log only when its transcript entry is stored. */
+/**
+ * A message of Claude Code becomes an event of the session's log only after its entry in Claude Code's transcript is
+ * stored.
+ */
 import { messageIdOf } from "@skein/adapters/runtimes/claude-code";
 import { type Event, KnownError, type NewEvent } from "@skein/protocol";
 import { expect, test } from "vitest";

@@ -22,7 +22,7 @@ export function folder(): string {
   return path;
 }
 
-/** Waits until a condition is true. */
+/** Waits until `probe` returns a truthy value, and returns this value. */
 export async function until<Value>(probe: () => Value | Promise<Value>, ms = 60_000): Promise<NonNullable<Value>> {
   const end = Date.now() + ms;
   for (;;) {

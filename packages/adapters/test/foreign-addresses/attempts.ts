@@ -1,6 +1,7 @@
 /**
- * Tries to reach foreign addresses in every way that a model has, and prints the reached addresses. It runs in a
- * separate network namespace and is the server at these addresses. So no request leaves the namespace.
+ * Tries to reach foreign addresses with WebFetch, as an MCP server's address, and with Bash. Prints the reached
+ * addresses. It runs in a separate network namespace and is the server at these addresses. So no request leaves the
+ * namespace.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
