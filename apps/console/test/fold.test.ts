@@ -92,7 +92,7 @@ describe("the view of a session", () => {
     expect(view.calls.get("t1")).toMatchObject({ state, durationMs: 7, policy: "once" });
   });
 
-  test("tokens and money are added up over steps, titles and lost answers", () => {
+  test("the tokens and costs of steps, generated titles and abandoned answers are added up", () => {
     const title = { ...said(1, []), data: { ...said(1, []).data, purpose: "title" } };
     const lost = { event_type: "step.abandoned", data: { run_id: RUN, step: 1, model: "m", usage, cost } };
     const view = viewOf(prompt, started, step(1), said(1, []), title, lost);
@@ -113,7 +113,7 @@ describe("the view of a session", () => {
       { event_type: "session.failed", data: { run_id: RUN, outcome: "cancelled", error: { message: "x" } } },
       "cancelled",
     ],
-  ])("a model call that was %s has an end, and its effect is not unknown", (_, end, state) => {
+  ])("a model call that was %s has an end and a known state", (_, end, state) => {
     const view = viewOf(prompt, started, step(1), { event_type: "memory.saved", data: {} }, end);
     const [one] = view.steps;
     expect(one && stateOfStep(one)).toBe(state);

@@ -240,7 +240,7 @@ describe("schema platform (platform API)", () => {
 });
 
 describe("schema agent (agent tables)", () => {
-  test("pattern 1: one row has an agent's configuration and the current context", async () => {
+  test("query pattern 1 of the specification: one row has an agent's configuration and the current context", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const config = await only("SELECT * FROM agent.agent_config WHERE agent_uuid = $1", [script.sessionId]);
@@ -340,7 +340,7 @@ describe("schema agent (agent tables)", () => {
     });
   });
 
-  test("pattern 2: conversations are read page by page, newest first", async () => {
+  test("query pattern 2 of the specification: conversations are read page by page, newest first", async () => {
     const script = await scripted();
     for (let i = 0; i < 3; i++) await script.toolTurn(`turn ${i}`);
     const page = await rows(
@@ -394,7 +394,7 @@ describe("schema agent (agent tables)", () => {
     expect(row).toMatchObject({ conversation_id: run?.id, run_id: run?.id, stop_reason: "end_turn", extras: {} });
   });
 
-  test("pattern 3: the actions of a run are read in the order in which they happened", async () => {
+  test("query pattern 3 of the specification: the actions of a run are read in the order in which they happened", async () => {
     const script = await scripted();
     await script.toolTurn("How much is 2+2?");
     const [run] = (await store.runs(script.sessionId)).items;
@@ -483,7 +483,7 @@ describe("schema agent (agent tables)", () => {
     expect(new Set(actions.map(({ timestamp }) => (timestamp as Date).toISOString()))).toEqual(new Set([then]));
   });
 
-  test("pattern 4: the average tokens per run are computed", async () => {
+  test("query pattern 4 of the specification: the average tokens per run are computed", async () => {
     const script = await scripted();
     for (let i = 0; i < 2; i++) await script.toolTurn(`turn ${i}`);
     const averages = await rows(
@@ -496,7 +496,7 @@ describe("schema agent (agent tables)", () => {
     expect(Number(mine?.["avg_tokens"])).toBe(6400);
   });
 
-  test("pattern 5: errors are read newest first", async () => {
+  test("query pattern 5 of the specification: errors are read newest first", async () => {
     const runs: string[] = [];
     // The times are in the future, so that errors of other tests are older.
     for (const happenedAt of ["2099-02-01T10:00:00.000Z", "2099-03-01T10:00:00.000Z", "2099-01-01T10:00:00.000Z"]) {
@@ -752,7 +752,7 @@ describe("every lookup for which the specification names an index uses an index"
       ["run_id_event_type_created_at_idx"],
     ],
     [
-      "pattern 3",
+      "query pattern 3",
       `select action_data from agent.agent_runs where run_id = ${run} order by timestamp`,
       ["run_id_event_type_created_at_idx"],
     ],
@@ -762,7 +762,7 @@ describe("every lookup for which the specification names an index uses an index"
       [/log_events_\d_time/],
     ],
     [
-      "pattern 5",
+      "query pattern 5",
       "select run_id, action_data from agent.agent_runs where action_type = 'error' order by timestamp desc limit 50",
       [/log_events_\d_time/],
     ],

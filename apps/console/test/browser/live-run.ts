@@ -84,7 +84,7 @@ export function describeLiveRun(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a message steers the run in progress", async ({ expect }) => {
+    test("a steering message becomes part of the run in progress instead of starting a new run", async ({ expect }) => {
       const { world } = shared;
       world.model.plays("And be brief", [{ text: "Brief." }]);
       // The tool call waits for an approval, so the run stays in progress.

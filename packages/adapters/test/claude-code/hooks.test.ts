@@ -117,7 +117,7 @@ test.each([
   [{ decision: "ask" }, { permissionDecision: "ask" }],
   [{ decision: "approve" }, { permissionDecision: "allow" }],
   [{}, {}],
-])("PreToolUse answered with %j has the expected effect", async (answer, expected) => {
+])("the answer %j to the hook PreToolUse has the expected effect", async (answer, expected) => {
   const { url } = await receiver(says(answer));
   const { output, written } = await call({ pre_tool_use: { url } }, { ...bash, hook_event_name: "PreToolUse" });
   expect(output).toEqual({ hookSpecificOutput: { hookEventName: "PreToolUse", ...expected } });
@@ -149,7 +149,7 @@ test.each([
   ],
   ["Stop", { decision: "deny", reason: "not yet" }, { decision: "block", reason: "not yet" }],
   ["Notification", {}, {}],
-])("the event %s answered with %j has the expected effect", async (event, answer, expected) => {
+])("for a hook of the event %s, the answer %j has the expected effect", async (event, answer, expected) => {
   const { url } = await receiver(says(answer));
   expect((await call({ [event]: { url } }, {})).output).toEqual(expected);
 });

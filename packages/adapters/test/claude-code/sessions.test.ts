@@ -155,7 +155,7 @@ test("a process that hangs when it gets a prompt is ended, and the next prompt g
   expect(only(next, "session.completed")[0]?.data.final_response).toBe("Three.");
 }, 120_000);
 
-test("a worker that lost its lease ends its child immediately, and the next worker resumes the run", async () => {
+test("a worker that lost the lease of a session ends its child process immediately, and the next worker resumes the run", async () => {
   const pids: number[] = [];
   const world = await createWorld(spawning(pids));
   const { sessionId, runId, effects } = await world.inMidCall();
@@ -235,7 +235,7 @@ test("a cancel interrupts the turn, and the process is kept", async () => {
   expect(pids).toHaveLength(1);
 }, 120_000);
 
-test("drafts are published while the model answers, an overload is reported, and a failing API ends the run with its status", async () => {
+test("pieces of an answer are published while the model generates it, an overload is reported, and a failing API ends the run with its HTTP status", async () => {
   const world = await createWorld();
   const session = await world.sessions.create(claudeAgent({ cwd: world.cwd }));
   const pieces: string[] = [];

@@ -185,7 +185,7 @@ describe("sessions that the real Claude Code wrote are adopted", { timeout: 120_
     expect(lastRequest()).not.toContain("The second answer.");
   });
 
-  test("open calls at the end of a fork get results, so that the API accepts the conversation", async () => {
+  test("tool calls without results at the end of a fork get results, so that the API accepts the conversation", async () => {
     const { sessions } = await adopted();
     const transcript = await sessions.transcript(id);
     const fork = await sessions.fork(id, { messageId: transcript[1]?.id ?? "" });
