@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSimulator } from "@skein/simulator";
 import { expect, inject, onTestFinished, test } from "vitest";
@@ -85,11 +87,28 @@ test("a dead worker loses its session within its lease plus 1.5 s, and a second 
   await expect.poll(() => client.finished()).toBe(true);
 });
 
+/** Stops a worker at a moment when the worker does not hold SQLite's write lock. Otherwise no other worker could write. */
+async function pauseOutsideOfTransaction(worker: ChildProcess, file: string): Promise<void> {
+  const database = new DatabaseSync(file);
+  onTestFinished(() => database.close());
+  for (;;) {
+    worker.kill("SIGSTOP");
+    await expect.poll(() => readFileSync(`/proc/${worker.pid}/stat`, "utf8")).toMatch(/\) T /);
+    try {
+      database.exec("begin immediate; rollback");
+      return;
+    } catch {
+      worker.kill("SIGCONT");
+      await sleep(5);
+    }
+  }
+}
+
 test("a worker writes nothing after a pause that was longer than its lease", async () => {
   const { task, store, effects, first, client } = await twoWorkers(50);
   await client.feed();
   await expect.poll(() => effects.effects.length).toBeGreaterThan(0);
-  first.kill("SIGSTOP");
+  await pauseOutsideOfTransaction(first, join(task.place.folder, "skein.db"));
   await sleep(LEASE_MS + 200);
   const second = await startWorker(task);
   onTestFinished(() => kill(second));
