@@ -118,6 +118,32 @@ export function skipValue(bytes: Uint8Array, at: number, end: number): number {
   return -1;
 }
 
+/**
+ * Returns the position of the value of a key that begins at `at`, or -1 if the text at `at` is a value itself. `length` is
+ * the length of the key with its quotes.
+ */
+export function valueAfterKey(bytes: Uint8Array, at: number, length: number): number {
+  const colon = skipSpace(bytes, at + length, bytes.length);
+  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1, bytes.length) : -1;
+}
+
+/** Returns the position after the key of the value at `at`, or -1 if the value has no key. */
+export function endOfKeyBefore(bytes: Uint8Array, at: number): number {
+  const colon = beforeSpace(bytes, at - 1, 0);
+  return bytes[colon] === COLON ? beforeSpace(bytes, colon - 1, 0) + 1 : -1;
+}
+
+/** Returns the last position up to `at` that has no space. Claude Code writes none, but other programs do. */
+export function beforeSpace(bytes: Uint8Array, at: number, start: number): number {
+  let i = at;
+  while (i > start && isSpace(bytes[i])) i -= 1;
+  return i;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
+}
+
 export function skipSpace(bytes: Uint8Array, at: number, end: number): number {
   let i = at;
   while (i < end) {

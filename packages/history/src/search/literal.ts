@@ -4,8 +4,8 @@
  * The byte search ignores bit 5 of every byte. So `A` is equal to `a`, `É` to `é`, and `Б` to `б`. Other letters differ
  * in more bits between upper and lower case, and are not part of a literal. Scripts without upper and lower case are
  * searched unchanged. Characters beyond ASCII may be written as escapes such as `\u65e5`, so their literals have
- * several forms. The search has two limits. The character é is not equal to e with a separate accent. The letter K is
- * not equal to the Kelvin sign.
+ * several forms. The search has three limits. The character é is not equal to e with a separate accent. The letter K is
+ * not equal to the Kelvin sign. A slash is not found if a program wrote it as `\/`.
  */
 export interface Literal {
   /** The text in lower case. */

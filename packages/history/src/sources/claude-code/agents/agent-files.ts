@@ -36,7 +36,7 @@ export function parentOf(file: DataFile): string | undefined {
   try {
     const head = Buffer.allocUnsafe(8192);
     const count = readSync(fd, head, 0, head.length, 0);
-    return /"sessionId":"([^"\\]+)"/.exec(head.toString("latin1", 0, count))?.[1];
+    return /"sessionId"\s*:\s*"([^"\\]+)"/.exec(head.toString("latin1", 0, count))?.[1];
   } finally {
     closeSync(fd);
   }

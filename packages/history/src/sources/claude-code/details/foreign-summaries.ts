@@ -6,6 +6,7 @@ import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { DataFile } from "../../../model/data-file.ts";
 import { parse } from "../../../scan/line-text.ts";
+import { valueAfterKey } from "../../../scan/json-scan.ts";
 import { openPlainFile } from "../../../scan/read-file.ts";
 import { createReadOnce } from "./read-once.ts";
 
@@ -111,7 +112,7 @@ function readHead(path: string, into: Map<string, string>): boolean {
   return count === headBytes;
 }
 
-const uuidKey = Buffer.from('"uuid":"');
+const uuidKey = Buffer.from('"uuid"');
 /**
  * The size of a read. The file is read backwards, because a summary refers to a message near the end.
  */
@@ -143,9 +144,10 @@ function lastNamed({ path, size }: DataFile, summaries: ReadonlyMap<string, stri
 function lastNamedIn(bytes: Buffer, summaries: ReadonlyMap<string, string>): string | null {
   let last: string | null = null;
   for (let at = bytes.indexOf(uuidKey); at >= 0; at = bytes.indexOf(uuidKey, at + 1)) {
-    const from = at + uuidKey.length;
+    const from = valueAfterKey(bytes, at, uuidKey.length) + 1;
     const until = bytes.indexOf(0x22, from);
-    if (until > from && until - from <= 100) last = summaries.get(bytes.toString("latin1", from, until)) ?? last;
+    if (from > 0 && until > from && until - from <= 100)
+      last = summaries.get(bytes.toString("latin1", from, until)) ?? last;
   }
   return last;
 }

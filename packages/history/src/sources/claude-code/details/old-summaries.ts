@@ -3,6 +3,7 @@
  * to the session with the message `leafUuid`.
  */
 import type { DataFile } from "../../../model/data-file.ts";
+import { endOfKeyBefore } from "../../../scan/json-scan.ts";
 import { readFile } from "../../../scan/read-file.ts";
 
 interface OpenSummary {
@@ -52,7 +53,15 @@ export function summaryOfFile(file: DataFile, details: Summaries): string | null
   return found.summary;
 }
 
+const uuidKey = Buffer.from('"uuid"');
+
 /** Searches for JSON bytes. A text cannot contain these bytes, because its quotes are escaped. */
 function hasMessage(lines: Buffer, uuid: string): boolean {
-  return lines.includes(`"uuid":${JSON.stringify(uuid)}`);
+  const id = Buffer.from(JSON.stringify(uuid));
+  for (let at = lines.indexOf(id); at >= 0; at = lines.indexOf(id, at + 1)) {
+    // The next message has the same id as its parent's.
+    const keyEnd = endOfKeyBefore(lines, at);
+    if (keyEnd >= uuidKey.length && lines.subarray(keyEnd - uuidKey.length, keyEnd).equals(uuidKey)) return true;
+  }
+  return false;
 }

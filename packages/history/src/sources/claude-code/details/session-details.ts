@@ -35,7 +35,7 @@ export interface SessionDetails extends Summaries {
 
 export const sessionDetailsFacet: Facet<SessionDetails> = {
   name: "facts",
-  version: 6,
+  version: 7,
   start: () => ({
     lines: 0,
     messageCount: 0,

@@ -5,7 +5,7 @@
  * wrong. The line is read up to its first nested value, and backwards from its end to its last nested value. If the
  * type is in neither part, the whole line is read.
  */
-import { findKeys, keys, newFound, skipSpace, skipString } from "../../../scan/json-scan.ts";
+import { beforeSpace, findKeys, keys, newFound, skipSpace, skipString } from "../../../scan/json-scan.ts";
 
 /** Positions in a line; -1 if a field was not found. Positions of strings are without the quotes. */
 export interface Peek {
@@ -161,38 +161,44 @@ function noteString(
   }
 }
 
-/** Reads `"key":"value"` pairs backwards from the end of the object to its last nested value. */
+/** Reads pairs of a key and a plain value backwards from the end of the object to its last nested value. */
 function walkTail(bytes: Buffer, start: number, end: number, peek: Peek): void {
-  let i = end - 1;
-  while (i > start && isSpace(bytes[i])) i -= 1;
+  let i = beforeSpace(bytes, end - 1, start);
   if (bytes[i] !== 0x7d) return;
   peek.tailAt = i;
-  i -= 1;
+  i = beforeSpace(bytes, i - 1, start);
   for (;;) {
     const valueEnd = i + 1;
     const isString = bytes[i] === QUOTE;
     i = isString ? beforeString(bytes, i, start) : beforeScalar(bytes, i, start);
-    if (i <= start || bytes[i] !== 0x3a || bytes[i - 1] !== QUOTE) return;
     const valueStart = i + 1;
-    const keyEnd = i - 1;
-    i = beforeString(bytes, keyEnd, start);
+    i = beforeSpace(bytes, i, start);
+    if (i <= start || bytes[i] !== 0x3a) return;
+    const keyEnd = beforeSpace(bytes, i - 1, start);
+    if (bytes[keyEnd] !== QUOTE) return;
+    const beforeKey = beforeString(bytes, keyEnd, start);
+    i = beforeSpace(bytes, beforeKey, start);
     if (i <= start || bytes[i] !== 0x2c) return;
-    if (isString) noteString(bytes, i + 2, keyEnd, valueStart + 1, valueEnd - 1, peek);
-    else if (bytes[valueStart] === 0x74 && keyEnd - i - 2 === 11 && bytes[i + 4] === 0x53) peek.isSidechain = true;
+    if (isString) noteString(bytes, beforeKey + 2, keyEnd, valueStart + 1, valueEnd - 1, peek);
+    else if (bytes[valueStart] === 0x74 && keyEnd - beforeKey === 13 && bytes[beforeKey + 4] === 0x53)
+      peek.isSidechain = true;
     peek.tailAt = i;
-    i -= 1;
+    i = beforeSpace(bytes, i - 1, start);
   }
 }
 
-/** Returns the position before the string that ends with the quote at `at`, or `start` if the string has escapes. */
+/** Returns the position before the string that ends with the quote at `at`. */
 function beforeString(bytes: Buffer, at: number, start: number): number {
   let i = at - 1;
-  while (i > start && bytes[i] !== QUOTE) {
-    if (bytes[i] === 0x5c) return start;
-    i -= 1;
-  }
-  // An escaped quote does not end a string.
-  return bytes[i - 1] === 0x5c ? start : i - 1;
+  while (i > start && (bytes[i] !== QUOTE || isEscaped(bytes, i))) i -= 1;
+  return i - 1;
+}
+
+/** Whether an odd number of backslashes is before this position. */
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let i = at - 1;
+  while (bytes[i] === 0x5c) i -= 1;
+  return (at - i) % 2 === 0;
 }
 
 /** Returns the position before the number, `true`, `false` or `null` that ends at `at`. */
@@ -205,10 +211,6 @@ function beforeScalar(bytes: Buffer, at: number, start: number): number {
     i -= 1;
   }
   return i === at ? start : i;
-}
-
-function isSpace(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x09 || byte === 0x0d;
 }
 
 const wanted = keys("type", "timestamp");

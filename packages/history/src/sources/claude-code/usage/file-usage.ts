@@ -2,7 +2,7 @@
  * Reads the model calls in one file, each once, and its project and web searches.
  *
  * A call has one line per content block, and its early lines have placeholders. Resumes and forks write the call again.
- * The facet reads only lines with `"usage":`, and only their counters.
+ * The facet reads only lines with `"usage"`, and only their counters.
  */
 import type { Facet } from "../../../facets/facet.ts";
 import type { Region } from "../../../scan/line-splitter.ts";
@@ -30,7 +30,7 @@ export interface FileUsage {
 
 export const usageFacet: Facet<FileUsage> = {
   name: "usage",
-  version: 3,
+  version: 4,
   start: () => ({
     table: newTable(),
     searches: new Map(),
@@ -46,7 +46,7 @@ export const usageFacet: Facet<FileUsage> = {
     eachLineWith(region, search, needles.usage, (start, end, hit) => {
       // If a line has two `usage` keys, the input of a tool may contain one of them. So the whole line is read.
       const isOnly = search.find(needles.usage, hit + needles.usage.length, end) < 0;
-      // If a broken line contains a second record, this record begins with `{"parentUuid":`.
+      // If a broken line contains a second record, this record begins with `{"parentUuid"`.
       const isOne = !mayBeBroken(search, start, end) && search.find(needles.record, start + 1, end) < 0;
       if (!isOnly || !isOne || !readPlainAnswer(state.table, search, { start, end, hit })) {
         readAnyAnswer(region.bytes, start, end, call, (found) => addCall(state.table, found));
@@ -111,10 +111,10 @@ function needlesOf(search: ByteSearch): Needles {
   const known = prepared.get(search);
   if (known) return known;
   const needles = {
-    usage: search.needle(Buffer.from('"usage":')),
-    record: search.needle(Buffer.from('{"parentUuid":')),
-    // This is the end of `"searchCount":`. A search is faster if the first byte is rare, and quotes are frequent.
-    searchCount: search.needle(Buffer.from('chCount":')),
+    usage: search.needle(Buffer.from('"usage"')),
+    record: search.needle(Buffer.from('{"parentUuid"')),
+    // This is the end of `"searchCount"`. A search is faster if the first byte is rare, and quotes are frequent.
+    searchCount: search.needle(Buffer.from('chCount"')),
     // Finds both `cost-state` and `worktree-state`.
     state: search.needle(Buffer.from('-state"')),
     relocated: search.needle(Buffer.from('relocated"')),

@@ -1,6 +1,7 @@
 import type { Facet } from "../../../facets/facet.ts";
 import { arrayOf, objectOf, stringOf } from "../../../model/value.ts";
 import { forEachLine } from "../../../scan/line-splitter.ts";
+import { valueAfterKey } from "../../../scan/json-scan.ts";
 import { parseLine } from "../../../scan/parse-line.ts";
 
 /** The tool calls of one file, by their ids. Resumes and forks write a call again under the same id. */
@@ -13,20 +14,20 @@ export interface FileToolCalls {
 }
 
 const call = Buffer.from('"tool_use"');
-const failure = Buffer.from('"is_error":true');
-const place = Buffer.from('"cwd":"');
+const failure = Buffer.from('"is_error"');
+const place = Buffer.from('"cwd"');
 
 /**
  * Collects the tool calls of a file. Only lines with a call, a failed result or the first working directory are parsed.
  */
 export const toolCallsFacet: Facet<FileToolCalls> = {
   name: "tool-calls",
-  version: 1,
+  version: 2,
   start: () => ({ calls: new Map(), failed: new Set(), cwd: null }),
   fold(state, region) {
     forEachLine(region, (start, end) => {
       const line = region.bytes.subarray(start, end);
-      const isWanted = line.includes(call) || line.includes(failure) || (state.cwd === null && line.includes(place));
+      const isWanted = line.includes(call) || hasFailure(line) || (state.cwd === null && line.includes(place));
       if (!isWanted) return;
       for (const { value } of parseLine(line, { line: 1, offset: start }, () => {})) noteLine(state, value);
     });
@@ -48,6 +49,13 @@ export const toolCallsFacet: Facet<FileToolCalls> = {
     };
   },
 };
+
+/** Whether a line may have a failed result. Most results have `"is_error":false`, and are not parsed. */
+function hasFailure(line: Buffer): boolean {
+  for (let at = line.indexOf(failure); at >= 0; at = line.indexOf(failure, at + 1))
+    if (line[valueAfterKey(line, at, failure.length)] === 0x74) return true;
+  return false;
+}
 
 function noteLine(state: FileToolCalls, value: Readonly<Record<string, unknown>>): void {
   state.cwd ??= stringOf(value["cwd"]);
