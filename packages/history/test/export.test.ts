@@ -109,6 +109,24 @@ describe("HTML", () => {
     for (const { attributes } of links) expect(targets).toContain(attributes["href"]?.slice(1));
   });
 
+  test("a line without a time has no date and no time on the page", async () => {
+    const data = createDataDirectory();
+    const talk = conversation();
+    const { timestamp: _time, ...untimed } = talk.user("a prompt without a time");
+    data.session(sessionId(1), [
+      { type: "summary", summary: "A title", leafUuid: "x" },
+      talk.user("a prompt"),
+      untimed,
+      talk.answer("an answer"),
+    ]);
+    const html = await exportSessionToHtml(0, data.config);
+    expect(html).toMatch(/<h3>Summary <\/h3>[^]+<p class="day">Sun 1 Nov 2026<\/p>[^]+a prompt</);
+    expect(html.match(/<p class="day">/g)).toHaveLength(1);
+    expect(html.match(/<h3>You <time/g)).toHaveLength(1);
+    expect(html.match(/<h3>You <\/h3>/g)).toHaveLength(1);
+    expect(html.match(/<time datetime="2026-11-01T10:00:0/g)).toHaveLength(html.match(/<time /g)?.length ?? 0);
+  });
+
   test.each([
     ["unclosed emphasis", "**a ".repeat(20_000)],
     ["unclosed code", "`a ``b ".repeat(20_000)],

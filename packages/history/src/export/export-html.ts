@@ -90,7 +90,7 @@ function outline(messages: readonly Message[], { anchor }: View): string {
   if (prompts.length < 2) return "";
   const items = prompts.map((message) => {
     const text = message.role === "assistant" ? "" : (message.humanPrompt ?? "").replaceAll(/\s+/g, " ").trim();
-    return `<li><a href="#${anchor(`line-${message.lineNumber}`)}">${escapeHtml(beginningOf(text))}</a> ${timeHtml(message.timestamp)}</li>`;
+    return `<li><a href="#${anchor(`line-${message.lineNumber}`)}">${escapeHtml(beginningOf(text))}</a> ${timeHtml(message)}</li>`;
   });
   const isOpen = prompts.length <= 12 ? " open" : "";
   return `<nav class="outline"><details${isOpen}><summary>${prompts.length} prompts</summary><ol>${items.join("")}</ol></details></nav>`;
@@ -101,7 +101,8 @@ function conversationHtml({ messages }: Conversation, view: View): readonly stri
   let day = "";
   let speaker = "";
   for (const message of messages) {
-    const date = dayText(message.timestamp);
+    // The time of a line without a time is a guess, so it begins no new day.
+    const date = message.timestampIsInferred ? day : dayText(message.timestamp);
     const shown = messageHtml(message, view, date === day ? speaker : "");
     if (shown.html === "") continue;
     if (date !== day) parts.push(`<p class="day">${date}</p>`);

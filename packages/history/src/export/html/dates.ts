@@ -1,4 +1,5 @@
 /** Formats dates and durations. Times are UTC, so every reader of the page sees the same times. */
+import type { Message } from "../../model/types.ts";
 
 const day = new Intl.DateTimeFormat("en-GB", {
   timeZone: "UTC",
@@ -17,8 +18,12 @@ function timeText(date: Date): string {
   return time.format(date);
 }
 
-export function timeHtml(date: Date): string {
-  return `<time datetime="${date.toISOString()}">${timeText(date)}</time>`;
+/** Returns an empty text for a line without a time, whose time is a guess. */
+export function timeHtml({
+  timestamp,
+  timestampIsInferred,
+}: Pick<Message, "timestamp" | "timestampIsInferred">): string {
+  return timestampIsInferred ? "" : `<time datetime="${timestamp.toISOString()}">${timeText(timestamp)}</time>`;
 }
 
 /** Formats a span of time, such as "Sun 1 Nov 2026, 10:00 to 10:14 UTC (14 min)". */

@@ -66,7 +66,7 @@ export function messageHtml(message: Message, view: View, before: string): { htm
   const isContinued = shown.kind === "assistant" && speaker === before;
   const details = [
     shown.model === undefined ? "" : `<span class="model">${escapeHtml(shown.model)}</span>`,
-    timeHtml(message.timestamp),
+    timeHtml(message),
     aside === "" ? "" : `<span class="badge">${aside}</span>`,
   ];
   const heading = isContinued ? "" : `<h3>${escapeHtml(shown.speaker)} ${details.filter(Boolean).join(" ")}</h3>`;

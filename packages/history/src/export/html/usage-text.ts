@@ -34,7 +34,8 @@ export function usageText(messages: readonly Message[]): { readonly tokens: stri
   const input = sum.input + sum.written + sum.read;
   if (input + sum.output === 0) return { tokens: "", cost: "" };
   const read = isInputKnown ? `${count(input)} in (${count(sum.read)} from the cache), ` : "";
-  const dollars = `$${(sum.micros / 1_000_000).toFixed(2)}`;
+  // A cost below half a cent is not shown as zero.
+  const dollars = sum.micros > 0 && sum.micros < 5000 ? "<$0.01" : `$${(sum.micros / 1_000_000).toFixed(2)}`;
   return {
     tokens: `${read}${count(sum.output)} out`,
     cost: isPriced ? dollars : `${dollars}, and calls of models without a price`,
