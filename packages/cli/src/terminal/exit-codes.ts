@@ -15,7 +15,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   completed: "done",
   failed: "failed, or done only in part",
   usage: "called wrongly",
-  notFound: "not found",
+  notFound: "no such session, file or store",
   io: "a file, a store or the network failed",
   waits: "the run waits for an answer",
   cancelled: "stopped (Ctrl-C)",

@@ -41,6 +41,10 @@ export function parseQuery(text: string): Query {
       indexed.push(...found.map(({ text: part }) => part));
       continue;
     }
+    if (word?.startsWith('"'))
+      throw new QueryError(
+        `The phrase ${text.slice(text.lastIndexOf('"'))} has no closing quote. To search for a quote, use a pattern: /"/`,
+      );
     const words = (phrase ?? word ?? "").split(/\s+/).filter((part) => part !== "");
     if (words.length === 0) continue;
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
