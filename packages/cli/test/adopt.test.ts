@@ -26,6 +26,21 @@ test("adopt prints the command that continues the session, and the session's fol
   expect(err).toContain(
     `Claude Code continues the session on a server that allows the folder /srv/demo: skein run "Go on." --session ${ID} --server http://127.0.0.1:7433\n`,
   );
+  expect(err).toContain(
+    'To allow it, put this into skein.config.ts: export default { claude: { roots: ["/srv/demo"] } };\n',
+  );
+});
+
+test("adopt --dry-run says how much would be copied, and what not", async () => {
+  const folder = dataFolder();
+  const ofCodex = await skein(folder, ...wordsFor(), "--dry-run");
+  expect([ofCodex.code, ofCodex.out]).toEqual([0, expect.stringMatching(/^Would copy \d+ messages: .+\n$/)]);
+  expect(ofCodex.err).toContain("A session of Codex. Not copied: ");
+  const [root = ""] = agentData("claude-code").roots;
+  const ofClaude = await skein(folder, "adopt", "0", "--root", root, "--dry-run");
+  expect([ofClaude.code, ofClaude.out]).toEqual([0, expect.stringMatching(/^Would copy \d+ messages: .+\n$/)]);
+  expect(ofClaude.err).toContain("A session of Claude Code. A copy leaves out nothing.\n");
+  expect(existsSync(join(folder, "data", "skein.db"))).toBe(false);
 });
 
 test.skipIf(!hasScript)('on a terminal adopt asks before a partial copy; the answer "n" copies nothing', async () => {

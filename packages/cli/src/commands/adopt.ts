@@ -39,10 +39,11 @@ export const adopt = storeCommand({
     const done = screen.progress("Reading the session");
     const found = await readSession(word, values, archiveFolder(call.config)).finally(done);
     return withCarried(found, async ({ session, left }) => {
-      if (found.source !== "claude-code")
-        screen.note(`A session of ${agentTitles[found.source]}. Not copied: ${listed(left)}\n`);
+      if (found.source !== "claude-code" || values["dry-run"])
+        screen.note(`A session of ${agentTitles[found.source]}. ${listed(left)}\n`);
       if (values["dry-run"]) {
         if (values.json) screen.json({ id: session.id, source: found.source, left });
+        else screen.out(`Would copy ${counted(session.messageCount, "message")}${aboutTitle(session.summary)}\n`);
         return EXIT.completed;
       }
       const asks = left.length > 0 && !values.yes && !values.json && process.stdin.isTTY && process.stderr.isTTY;
@@ -57,8 +58,7 @@ export const adopt = storeCommand({
         else {
           screen.out(`${adopted.id}\n`);
           const { total_runs: runs, title } = adopted;
-          const about = title === null ? "" : `: ${visibleLine(title)}`;
-          screen.note(`${counted(runs, "run")} in ${counted(claude.lines.length, "line")}${about}\n`);
+          screen.note(`${counted(runs, "run")} in ${counted(claude.lines.length, "line")}${aboutTitle(title)}\n`);
           screen.note(await nextStep(adopted));
         }
         return EXIT.completed;
@@ -71,9 +71,13 @@ export const adopt = storeCommand({
 async function nextStep({ id, working_directory: folder }: Session): Promise<string> {
   const { sdkProblem } = await import("skein/serve");
   const where = folder === null ? "" : ` that allows the folder ${visibleLine(folder)}`;
+  const roots = JSON.stringify([folder]);
   const missing = sdkProblem();
   return [
     `Claude Code continues the session on a server${where}: skein run "Go on." --session ${id} --server http://127.0.0.1:7433`,
+    ...(folder === null
+      ? []
+      : [`To allow it, put this into skein.config.ts: export default { claude: { roots: ${visibleLine(roots)} } };`]),
     ...(missing === undefined ? [] : [`Missing on this machine: ${missing}`]),
     "",
   ].join("\n");
@@ -97,6 +101,10 @@ async function readSession(
 
 function listed(left: readonly { readonly what: string; readonly count: number }[]): string {
   return left.length === 0
-    ? "nothing"
-    : left.map(({ what, count: times }) => `${count(times)} ${visibleLine(what)}`).join(", ");
+    ? "A copy leaves out nothing."
+    : `Not copied: ${left.map(({ what, count: times }) => `${count(times)} ${visibleLine(what)}`).join(", ")}`;
+}
+
+function aboutTitle(title: string | null): string {
+  return title === null ? "" : `: ${visibleLine(title)}`;
 }
