@@ -245,6 +245,7 @@ const WIDE = 100_000;
 async function statementOf(file: string | undefined, words: readonly string[]): Promise<string> {
   if (file !== undefined) return readInput(file);
   const [word = "", name, ...rest] = words;
+  if (word.trim() === "") throw new UsageError('The statement is empty. Give one: skein sql "SELECT …".');
   if (word === "examples") {
     const example = examples().find((known) => known.name === name);
     if (!example) throw new MissingError(`There is no example "${name}". "skein sql examples" lists the examples.`);

@@ -133,12 +133,13 @@ describe("skein sql", () => {
       ["init", "one"],
       ["init", "--root", "one", "--root", "two"],
       ["-f", folder],
+      [""],
       ["SELECT 1", "--format", "parquet", "--output", join(folder, "missing", "x.parquet")],
       ["SELECT 1", "--format", "parquet"],
       ["--nothing"],
     ]);
     expect(answer).toMatchObject({ code: 0, out: '{"answer":42}\n' });
-    expect(refused).toHaveLength(7);
+    expect(refused).toHaveLength(8);
     for (const { code, err } of refused) expect([code, said(err).split("\n").length], err).toEqual([2, 2]);
   });
 
@@ -319,6 +320,17 @@ test("a damaged copy gives an error that says how to remove it", () => {
   const corrupt = new Error("IO Error: Corrupt database file: computed checksum 1 does not match 2");
   expect(failureText(corrupt)).toBe(
     `${corrupt.message}\nIf the damaged file is Skein's cached copy of the transcripts, remove the copy with "skein sql cache clear".`,
+  );
+});
+
+test.each([
+  ["nope", "pg_enum", ""],
+  ["claude.sesions", "sessions", '\nDid you mean "sessions"?'],
+])("the error for the unknown table %s names the list of tables, and no table of DuckDB", (table, meant, shown) => {
+  const rest = `\n\nLINE 1: FROM ${table}`;
+  const said = `Catalog Error: Table with name ${table} does not exist!`;
+  expect(failureText(new Error(`${said}\nDid you mean "${meant}"?${rest}`))).toBe(
+    `${said}${shown}${rest}\n"skein sql --schema" lists every table.`,
   );
 });
 

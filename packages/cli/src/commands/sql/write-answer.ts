@@ -21,13 +21,17 @@ export interface AnswerOptions {
 
 /** Returns the error of a statement, with a hint for a known problem. */
 export function failureText({ message }: Error): string {
-  const isCorrupt = message.includes("Corrupt database file");
-  return visible(
-    isCorrupt
-      ? `${message}\nIf the damaged file is Skein's cached copy of the transcripts, remove the copy with "skein sql cache clear".`
-      : message,
-  );
+  if (message.includes("Corrupt database file"))
+    return visible(
+      `${message}\nIf the damaged file is Skein's cached copy of the transcripts, remove the copy with "skein sql cache clear".`,
+    );
+  if (/^Catalog Error: Table with name .+ does not exist/.test(message))
+    return visible(`${message.replace(SYSTEM_TABLE, "")}\n"skein sql --schema" lists every table.`);
+  return visible(message);
 }
+
+/** DuckDB's suggestion of a table of its own, which nobody wants who asks for sessions. */
+const SYSTEM_TABLE = /^Did you mean "(pg_|duckdb_|sqlite_|pragma_|information_schema).*\n/m;
 
 /** Writes the rows of an answer as they arrive. Returns the number of rows. */
 export async function writeAnswer({ columns, rows }: SqlStream, options: AnswerOptions): Promise<number> {
