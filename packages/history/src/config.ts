@@ -29,6 +29,8 @@ export interface LibraryConfig {
   readonly cacheFolder?: string | null;
   /** The sessions of agents other than Claude Code, by data directory. `withSources` sets this field. */
   readonly mirrors?: ReadonlyMap<string, Mirror>;
+  /** The folders of `dataPath` with sessions that only the archive still has. `withArchive` sets this field. */
+  readonly archived?: readonly string[];
   /** Keeps titles between calls, for a long-running process. `createTitles` makes this object. */
   readonly titles?: Titles;
   readonly signal?: AbortSignal;

@@ -50,7 +50,7 @@ export async function withArchive(options: ArchiveOptions = {}): Promise<Library
       return makeView({ root, folder, present }, viewFolder(config, folder)) ?? [];
     });
   if (views.length === 0) return config;
-  return await Promise.resolve({ ...config, dataPath: [...live.present, ...views] });
+  return await Promise.resolve({ ...config, dataPath: [...live.present, ...views], archived: views });
 }
 
 /** Returns the data directories to read, and those that exist. A deleted directory may still be in the archive. */

@@ -136,7 +136,7 @@ export async function readSession(
   const { linkAgents } = await import("../sources/claude-code/agents/link-agents.ts");
   const agents = linkAgents(file.sessionId ?? "", transcript.messages, agentFiles, firstPromptOf);
   return {
-    ...summaryOf(file, details, agentFiles, config.titles),
+    ...summaryOf(file, details, agentFiles, config),
     agentIds: agents.map(({ agentId }) => agentId),
     messages: config.activeOnly ? activeMessages(threaded.messages) : threaded.messages,
     agents,

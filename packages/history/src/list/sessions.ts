@@ -18,7 +18,7 @@ import {
   type SessionDetails,
 } from "../sources/claude-code/details/session-details.ts";
 import { sourceOfRoot } from "../sources/mirror/source-of-root.ts";
-import { createTitles, type Titles } from "../sources/claude-code/details/title.ts";
+import { createTitles } from "../sources/claude-code/details/title.ts";
 
 export interface SessionOrder {
   readonly discovered: Discovered;
@@ -134,7 +134,7 @@ export async function summarise(
   const summaries: SessionSummary[] = [];
   for (const file of files) {
     const details = order.details.get(file);
-    if (details) summaries.push(summaryOf(file, details, agents.get(file) ?? [], titles));
+    if (details) summaries.push(summaryOf(file, details, agents.get(file) ?? [], { ...config, titles }));
     await pause();
   }
   return summaries;
@@ -174,8 +174,9 @@ export function summaryOf(
   file: DataFile,
   details: SessionDetails,
   agents: AgentFiles,
-  titles: Titles = createTitles(),
+  config: LibraryConfig,
 ): SessionSummary {
+  const { titles = createTitles(), archived = [] } = config;
   const modified = dateOr(details.otherTime, new Date(file.mtimeMs));
   return {
     id: file.sessionId ?? "",
@@ -191,6 +192,7 @@ export function summaryOf(
     gitBranch: details.gitBranch,
     path: file.path,
     sizeBytes: file.size,
+    isArchived: archived.includes(file.root),
   };
 }
 

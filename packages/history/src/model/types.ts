@@ -27,6 +27,8 @@ export interface SessionSummary {
   readonly projectPathSource: "cwd" | "relocated" | "worktree" | "folder";
   readonly path: string;
   readonly sizeBytes: number;
+  /** Whether only the archive still has this session. */
+  readonly isArchived: boolean;
 }
 
 export interface Session extends SessionSummary {
