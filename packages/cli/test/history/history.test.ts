@@ -100,6 +100,17 @@ test("history list shows the newest session first, filters and pages sessions, a
   expect((await world.run("list", "--until", "2026-10-15")).out).not.toContain(first.slice(0, 8));
 });
 
+test("a filtered list has the indexes of its sessions, and ends with a command that shows its first session", async () => {
+  const world = createWorld();
+  const filter = ["--project", "/work/other", "--since", "2026-09-30", "--until", "2026-10-15"];
+  const { out } = await world.run("list", ...filter);
+  expect(out).toMatch(/^# +ID +.+\n0 +22222222 +.+an older session\n/);
+  const hint = /^skein history (show 0 .+) reads the first of these$/m.exec(out)?.[1] ?? "";
+  expect(hint).toContain(`--root ${world.root} --project /work/other --since 2026-`);
+  const words = hint.split(" ").filter((word, at, all) => word !== "--root" && all[at - 1] !== "--root");
+  expect((await world.run(...words)).out).toContain(second);
+});
+
 test("a list with --source ends with a command that shows its first session", async () => {
   const world = createWorld();
   const codex = join(world.folder, "codex of mine");
@@ -179,6 +190,53 @@ test('history search shows a title as "title of the session", without a time', a
   expect(out).toMatch(/\n {2}title of the session · line 9\n/);
   expect(out).toMatch(/ · said · line 2\n/);
   expect(out).not.toMatch(/customTitle|noted/);
+});
+
+test("history search shows the matches of one session together, in the order of the best matches", async () => {
+  const world = createWorld();
+  const line = (second: number, role: string, text: string): string =>
+    `${JSON.stringify({
+      type: role,
+      uuid: `w${second}`,
+      timestamp: `2026-10-02T10:00:0${second}.000Z`,
+      message: { role, content: [{ type: "text", text }] },
+    })}\n`;
+  const write = (digit: string, text: string): string =>
+    world.write(`projects/-work-${digit}/${digit.repeat(8)}-cccc-4ccc-8ccc-cccccccccccc.jsonl`, text);
+  write("3", line(1, "user", "a wombat") + line(2, "assistant", "the wombat"));
+  write("4", line(3, "user", "another wombat"));
+  const { out } = await world.run("search", "wombat");
+  expect([...out.matchAll(/ {2}(3{8}|4{8}) · |▸ (.+)/g)].map(([, id, text]) => id ?? text)).toEqual([
+    "44444444",
+    "another wombat",
+    "33333333",
+    "a wombat",
+    "the wombat",
+  ]);
+  const title = `${JSON.stringify({ type: "custom-title", customTitle: "Wombat" })}\n`;
+  write("4", line(3, "user", "another wombat") + title);
+  expect([...(await world.run("search", "wombat")).out.matchAll(/ {2}4{8} · /g)]).toHaveLength(1);
+});
+
+test("history show prints the title once, and no time for a line without a time", async () => {
+  const world = createWorld();
+  const prompt = { type: "user", uuid: "p1", message: { role: "user", content: "which day is it?" } };
+  const title = { type: "summary", summary: "A wombat", leafUuid: "p1" };
+  const other = { type: "summary", summary: "Another title", leafUuid: "p0" };
+  const lines = [other, title, prompt].map((line) => `${JSON.stringify(line)}\n`).join("");
+  world.write("projects/-work-3/33333333-cccc-4ccc-8ccc-cccccccccccc.jsonl", lines);
+  const { out } = await world.run("show", "33333333");
+  expect(out.match(/A wombat/g)).toHaveLength(1);
+  expect(out).toMatch(/^A wombat\n[^]+ {2}Title: Another title\n[^]*❯ You\n {2}which day/);
+  expect((await world.run("show", "33333333", "--all")).out).toContain("  Title: A wombat\n");
+});
+
+test("a search without a result ends with exit code 0, and a phrase without a closing quote with 2", async () => {
+  const world = createWorld();
+  expect(await world.run("search", "nothing like this")).toMatchObject({ code: 0, out: "Nothing found.\n" });
+  const { code, err } = await world.run("search", 'parser "flaky test');
+  expect([code, err]).toEqual([2, expect.stringMatching(/^The phrase "flaky test has no closing quote\. /)]);
+  expect((await world.run("search", '/"/')).code).toBe(0);
 });
 
 test("no control characters of a transcript reach the output", async () => {
@@ -327,7 +385,34 @@ test("history usage --breakdown shows the models of each day, and --by block sho
   const world = createWorld();
   const { out } = await world.run("usage", "--timezone", "UTC", "--by", "day", "--by", "block", "--breakdown");
   expect(out).toMatch(/2026-11-01 +300 +150[\s\S]+ {2}sonnet-4-5-20250929 +300/);
-  expect(out).toMatch(/\(estimate, \$0\.\d\d\/h\)[\s\S]+No block is active\./);
+  expect(out).toMatch(/\(\$0\.\d\d\/h\)[\s\S]+No block is active\.\nBlocks are an estimate of/);
+});
+
+test("history usage says over what time the burn rate was measured, and what the projection assumes", async () => {
+  const world = createWorld();
+  // Two calls with a minute between them, in the block that began within the last hour.
+  const now = Date.now() - 1000;
+  const call = (id: string, time: number): string =>
+    `${JSON.stringify({
+      type: "assistant",
+      uuid: id,
+      timestamp: new Date(time).toISOString(),
+      message: { id, role: "assistant", model: "claude-sonnet-4-5", content: [], usage: { output_tokens: 1000 } },
+    })}\n`;
+  world.write(
+    "projects/-work-now/44444444-dddd-4ddd-8ddd-dddddddddddd.jsonl",
+    call("n1", now - 60_000) + call("n2", now),
+  );
+  const { out } = await world.run("usage", "--by", "block");
+  expect(out).toMatch(/^Burn rate: +2,000 tokens\/min, \$1\.80\/h, in the 1 min 0 s from its first to its last call$/m);
+  expect(out).toMatch(/^Projection: +[\d,]+ tokens, \$\d+\.\d\d at its end, if this rate continues until then$/m);
+});
+
+test("history usage shows a cost below half a cent as <0.01, and only no cost as 0.00", async () => {
+  const world = createWorld();
+  const { out } = await world.run("usage", "--by", "project");
+  expect(out).toMatch(/^\/work\/app .+ <0\.01$/m);
+  expect((await world.run("usage", "--by", "project", "--until", "2026-10-15")).out).toMatch(/^Total .+ 0\.00$/m);
 });
 
 test("history statusline prints one line with model, costs and context, from Claude Code's input", () => {
@@ -541,6 +626,10 @@ test("history archive keeps a deleted session readable, and restore brings it ba
   rmSync(file);
   expect((await world.run("show", "11111111")).out).toContain("please fix the flaky parser test");
   expect((await world.run("show", "11111111", "--no-archive")).code).toBe(3);
+  const listed = (await world.run("list")).out.split("\n");
+  expect(listed.find((line) => line.includes("11111111"))).toContain("  (archived) Parser ");
+  expect(listed.find((line) => line.includes("22222222"))).not.toContain("(archived)");
+  expect((await world.run("show", "11111111")).out).toContain(" · only in the archive\n");
   expect((await world.run("restore", "11111111")).code).toBe(0);
   expect(readFileSync(file)).toEqual(before);
 });

@@ -2,7 +2,7 @@ import { listSessions, type SessionSummary } from "@skein/history";
 import { historyCommand } from "./command.ts";
 import { shortenPath, shortIds } from "./short-names.ts";
 import { EXIT } from "../../terminal/exit-codes.ts";
-import { piece, styledText, type Paint, type Styled, wrap } from "../../terminal/styled.ts";
+import { piece, styledText, type Paint, type Piece, type Styled, wrap } from "../../terminal/styled.ts";
 import { shellQuoted } from "../../terminal/shell-quoted.ts";
 import { shorten, widthOf } from "../../terminal/width.ts";
 import { table, type Column } from "../../terminal/table.ts";
@@ -36,18 +36,14 @@ export const list = historyCommand({
       await screen.print(styledText`${counted(pagination.total, "session")}; this page shows none of them.`);
       return EXIT.completed;
     }
-    // An index refers to the same session in other commands only if the list was not filtered.
     const { offset } = pagination;
-    const isWhole = values.project === undefined && values.since === undefined && values.until === undefined;
     const isNarrow = screen.columns < NARROW;
     // The agent's name is shown only if there is more than one agent.
     const isMixed = data.some(({ source }) => source !== "claude-code");
     const idOf = shortIds(data.map(({ id }) => id));
     const timeOf = isNarrow ? shorterTime(new Date()) : shortTime;
     const columnsWith = (projectWidth: number): readonly ListColumn[] => [
-      ...(isWhole
-        ? [{ title: "#", align: "right" as const, cell: (_: Row, at: number) => paint.cyan(offset + at) }]
-        : []),
+      { title: "#", align: "right", cell: (_, at) => paint.cyan(offset + at) },
       { title: "ID", cell: ({ id }) => paint.cyan(idOf(id)) },
       ...(isMixed ? [{ title: "AGENT", cell: ({ source }: Row) => piece(source) }] : []),
       {
@@ -68,7 +64,7 @@ export const list = historyCommand({
     const width = Math.max(LEAST_TITLE, leftBy(shown));
     const rows = data.map((session, at) => [
       ...shown.map(({ cell }) => cell(session, at)),
-      session.summary === null ? paint.dim("(no title)") : shorten(session.summary, width),
+      titleCell(session, width, paint),
     ]);
     await screen.print(...table([...shown, { title: "TITLE" }], rows, screen.columns));
     const { total, hasMore } = pagination;
@@ -84,9 +80,12 @@ export const list = historyCommand({
     const chosen = [
       ...(values.root ?? []).map((root) => ` --root ${shellQuoted(root)}`),
       ...(values.source ?? []).map((source) => ` --source ${source}`),
+      ...(values.project === undefined ? [] : [` --project ${shellQuoted(values.project)}`]),
+      ...(values.since === undefined ? [] : [` --since ${values.since.toISOString()}`]),
+      ...(values.until === undefined ? [] : [` --until ${values.until.toISOString()}`]),
       ...(values.archive ? [] : [" --no-archive"]),
     ].join("");
-    if (isWhole && chosen !== "")
+    if (chosen !== "")
       await screen.print(
         ...wrap(`skein history show ${offset}${chosen} reads the first of these`, screen.columns).map(paint.dim),
       );
@@ -114,6 +113,12 @@ function titleWidth(columns: number, shown: readonly ListColumn[], data: readonl
     Math.max(widthOf(title), ...data.map((session, at) => cell(session, at).width)),
   );
   return columns - widths.reduce((sum, width) => sum + width + 2, 0);
+}
+
+function titleCell({ summary, isArchived }: Row, width: number, paint: Paint): Piece {
+  const mark = isArchived ? "(archived) " : "";
+  if (summary === null) return paint.dim(`${mark}(no title)`);
+  return styledText`${paint.dim(mark)}${shorten(summary, Math.max(LEAST_TITLE, width - mark.length))}`;
 }
 
 function agentsCell(paint: Paint): ListColumn["cell"] {

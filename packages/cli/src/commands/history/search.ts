@@ -97,9 +97,8 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
   const lines: Styled[] = [];
   const idOf = shortIds(data.map(({ sessionId }) => sessionId));
   let last = "";
-  for (const match of data) {
-    // Matches are sorted by rank. Consecutive matches of one session share a heading.
-    const place = `${match.path}\0${match.sessionId}`;
+  for (const match of bySession(data)) {
+    const place = placeOf(match);
     if (place !== last) {
       const source = match.source === "claude-code" ? "" : ` · ${agentTitles[match.source]}`;
       const agent = match.agentId === null ? "" : ` · subagent ${match.agentId}`;
@@ -137,6 +136,13 @@ function matchLines(found: PaginatedResult<SearchMatch>, screen: StyledScreen, c
     paint.dim(styledText`${count(data.length)} of ${atLeast}${counted(pagination.total, "match", "matches")}${more}`),
   );
   return lines;
+}
+
+const placeOf = ({ path, sessionId }: SearchMatch): string => `${path}\0${sessionId}`;
+
+/** Matches are sorted by rank. A page shows the matches of one session together, at the place of the best of them. */
+function bySession(matches: readonly SearchMatch[]): readonly SearchMatch[] {
+  return [...Map.groupBy(matches, placeOf).values()].flat();
 }
 
 const kindNames: Readonly<Record<SearchMatch["kind"], string>> = {

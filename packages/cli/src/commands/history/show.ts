@@ -80,6 +80,7 @@ export const show = historyCommand({
           isAll: values.all,
           speaker: speakerOf(session.source),
           hiddenCount: compactedCount(whole) - compactedCount(session),
+          title: session.summary,
         }),
       );
       await screen.print(...footer(session, screen, values.all));
@@ -119,6 +120,7 @@ function header(session: Session, { paint, columns }: StyledScreen): readonly St
     counted(session.messageCount, "message"),
     [...models].join(", "),
     `${agentTitles[session.source]} ${session.version}`.trim(),
+    session.isArchived ? "only in the archive" : "",
   ].filter((fact) => fact !== "");
   return [
     ...wrap(session.summary ?? "(no title)", columns).map(paint.bold),
@@ -179,7 +181,7 @@ async function showAgent(
       screen,
       transcriptLines(
         { messages, agents: [] },
-        { ...screen, isFull: values.full, isAll: values.all, speaker: "Subagent", hiddenCount: 0 },
+        { ...screen, isFull: values.full, isAll: values.all, speaker: "Subagent", hiddenCount: 0, title: null },
       ),
     );
   }

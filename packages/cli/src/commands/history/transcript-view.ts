@@ -18,6 +18,8 @@ export interface ViewOptions {
   readonly speaker: string;
   /** The number of hidden messages from before the compaction. */
   readonly hiddenCount: number;
+  /** The title above the conversation. A line with the same title is not shown again. */
+  readonly title: string | null;
 }
 
 type Conversation = Pick<Session, "messages" | "agents">;
@@ -43,7 +45,8 @@ export function* transcriptLines(conversation: Conversation, options: ViewOption
     const { heading } = shown;
     if (heading !== undefined && (heading.text !== speaker || message.role !== "assistant")) {
       yield styledText``;
-      yield styledText`${heading}  ${options.paint.dim(clock(message.timestamp))}`;
+      const time = message.timestampIsInferred ? "" : styledText`  ${options.paint.dim(clock(message.timestamp))}`;
+      yield styledText`${heading}${time}`;
     }
     speaker = heading?.text ?? "";
     yield* shown.lines;
@@ -78,7 +81,7 @@ function messageLines(message: Message, view: View): Shown {
     };
   }
   if (message.role === "user") return { heading: undefined, lines: machineLines(message, view) };
-  if (message.type === "summary")
+  if (message.type === "summary" && (view.isAll || message.content !== view.title))
     return { heading: undefined, lines: [paint.dim(styledText`  Title: ${String(message.content)}`)] };
   const lines = message.type === "system" ? systemLines(message, view) : [];
   return { heading: undefined, lines: lines.length === 0 && view.isAll ? otherLines(message, view) : lines };

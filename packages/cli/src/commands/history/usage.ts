@@ -9,7 +9,7 @@ import type { StyledScreen } from "../../terminal/styled-screen.ts";
 import { type Paint, type Piece, type Styled, styledText, wrap } from "../../terminal/styled.ts";
 import { table } from "../../terminal/table.ts";
 import { count, counted, shortCount } from "../../terminal/counts.ts";
-import { hours, shortTime } from "../../terminal/times.ts";
+import { duration, hours, shortTime } from "../../terminal/times.ts";
 
 const views = ["day", "week", "month", "model", "project", "source", "session", "block"] as const;
 
@@ -59,7 +59,8 @@ export const usage = historyCommand({
     else {
       for (const view of shown) {
         await screen.print(...viewLines(view, report, screen, { ...library, isSplit: values.breakdown }), styledText``);
-        if (view === "block") await screen.print(...forecastLines(report.activeBlock, screen));
+        if (view === "block")
+          await screen.print(...forecastLines(report.activeBlock, screen), ...blockRemarks(screen), styledText``);
       }
       await screen.print(...remarks(report, screen));
     }
@@ -140,7 +141,7 @@ function rowsOf(
       const projectOf = (path: string): string => (columns < 100 ? "" : ` ${shortenPath(path, columns - 88)}`);
       return report.bySession.map((session) => {
         const own =
-          session.costStateUsd === null ? "" : paint.dim(` Claude Code says $${session.costStateUsd.toFixed(2)}`);
+          session.costStateUsd === null ? "" : paint.dim(` Claude Code says ${costText(session.costStateUsd, "$")}`);
         return [
           styledText`${idOf(session.sessionId)} ${paint.dim(shortTime(session.lastActivityAt))}${session.source === "claude-code" ? "" : ` ${session.source}`}${projectOf(session.projectPath)}${own}`,
           session,
@@ -152,8 +153,8 @@ function rowsOf(
         .filter(({ isGap }) => !isGap)
         .map((block) => {
           const rate = burnRateOf(block);
-          const note = rate ? `(estimate, $${rate.costUsdPerHour.toFixed(2)}/h)` : "(estimate)";
-          return [styledText`${shortTime(block.startsAt)} ${paint.dim(note)}`, block];
+          const note = rate ? ` (${costText(rate.costUsdPerHour, "$")}/h)` : "";
+          return [styledText`${shortTime(block.startsAt)}${paint.dim(note)}`, block];
         });
   }
 }
@@ -165,18 +166,33 @@ function modelName(model: string): string {
 
 /** Returns the lines about the active block: its burn rate, and its projected tokens and cost. */
 function forecastLines(forecast: UsageReport["activeBlock"], { paint }: StyledScreen): readonly Styled[] {
-  if (!forecast) return [paint.dim("No block is active."), styledText``];
+  if (!forecast) return [paint.dim("No block is active.")];
   const { block, remainingMinutes, burnRate, projection } = forecast;
   return [
-    styledText`Active block: $${block.costUsd.toFixed(2)} since ${shortTime(block.startsAt)}, ${hours(remainingMinutes)} left`,
+    styledText`Active block: ${costText(block.costUsd, "$")} since ${shortTime(block.startsAt)}, ${hours(remainingMinutes)} left`,
     ...(burnRate && projection
       ? [
-          styledText`Burn rate:    ${count(Math.round(burnRate.tokensPerMinute))} tokens/min, $${burnRate.costUsdPerHour.toFixed(2)}/h`,
-          styledText`Projection:   ${count(projection.totalTokens)} tokens, $${projection.costUsd.toFixed(2)} at its end`,
+          styledText`Burn rate:    ${count(Math.round(burnRate.tokensPerMinute))} tokens/min, ${costText(burnRate.costUsdPerHour, "$")}/h, in the ${duration(activityOf(block))} from its first to its last call`,
+          styledText`Projection:   ${count(projection.totalTokens)} tokens, ${costText(projection.costUsd, "$")} at its end, if this rate continues until then`,
         ]
       : []),
-    styledText``,
   ];
+}
+
+function activityOf({ firstActivityAt, lastActivityAt }: UsageReport["blocks"][number]): number {
+  return Number(lastActivityAt) - Number(firstActivityAt);
+}
+
+/** Returns what is estimated about blocks. */
+function blockRemarks({ paint, columns }: StyledScreen): readonly Styled[] {
+  const note =
+    "Blocks are an estimate of the five hours for which a plan has a limit: a block begins at the full hour of its first call. $/h is the cost from the first to the last call of a block.";
+  return wrap(note, columns).map(paint.dim);
+}
+
+/** Writes a cost after a sign. A cost below half a cent is not shown as zero. */
+function costText(usd: number, sign: "$" | ""): string {
+  return usd > 0 && usd < 0.005 ? `<${sign}0.01` : `${sign}${usd.toFixed(2)}`;
 }
 
 function numbers(totals: UsageTotals, { count: text }: NumberForm, paint: Paint): readonly Piece[] {
@@ -186,7 +202,7 @@ function numbers(totals: UsageTotals, { count: text }: NumberForm, paint: Paint)
     text(totals.cacheCreationInputTokens),
     text(totals.cacheReadInputTokens),
     text(totals.calls),
-    totals.calls > 0 && totals.unpricedCalls === totals.calls ? paint.yellow("no price") : totals.costUsd.toFixed(2),
+    totals.calls > 0 && totals.unpricedCalls === totals.calls ? paint.yellow("no price") : costText(totals.costUsd, ""),
   ];
 }
 
