@@ -362,6 +362,19 @@ describe("grouping", () => {
     expect((await getUsage({ ...data.config, until: since, workspace: "/work/app" })).totals.calls).toBe(1);
     await expect(getUsage({ ...data.config, workspace: "/nowhere" })).rejects.toSatisfy(isWorkspaceNotFoundError);
   });
+
+  test("a project without a call in the chosen time has no usage, but it is not unknown", async () => {
+    const data = createDataDirectory();
+    data.session(sessionId(1), [conversation("2026-11-01T10:00:00.000Z").answer("x")]);
+    data.session(
+      sessionId(2),
+      [conversation("2026-11-01T10:00:00.000Z", { cwd: "/work/new" }).user("hello")],
+      "-work-new",
+    );
+    const since = new Date("2026-11-02T00:00:00.000Z");
+    for (const chosen of [{ workspace: "/work/app", since }, { workspace: "/work/new" }])
+      expect((await getUsage({ ...data.config, ...chosen })).totals.calls).toBe(0);
+  });
 });
 
 /** Counts in the simplest way: parses everything, keeps the largest counters, and adds them up. */

@@ -28,8 +28,11 @@ export interface CallCounter {
    * agent's session is not known yet. Keeping the usage until then would fill the memory.
    */
   add(usage: FileUsage): (file: DataFile) => void;
-  /** Calls `onCall` for every call. All calls use one object, so copy what must be kept. */
-  count(onCall: (call: PricedCall, owner: Owner) => void): void;
+  /**
+   * Calls `onCall` for every call. All calls use one object, so copy what must be kept. Returns the sessions of all files,
+   * also those without a call.
+   */
+  count(onCall: (call: PricedCall, owner: Owner) => void): readonly Owner[];
 }
 
 /** The data of a file without its calls, which are in the columns. */
@@ -88,6 +91,7 @@ export function createCallCounter(): CallCounter {
           onCall(searchFee(time, count), owner);
         }
       }
+      return [...owners.values()];
     },
   };
 }

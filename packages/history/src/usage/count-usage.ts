@@ -73,7 +73,6 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
   const sources = createTallies<SourceName>();
   const unpriced = new Set<string>();
   const blocks = createBlockCounter();
-  let count = 0;
   const isChosen = chooser(options);
   const runs = createCallRuns((run) => {
     const { owner, model, day, tally } = run;
@@ -88,13 +87,13 @@ function report(counter: CallCounter, options: Options): Omit<SavedReport, "unre
     addToSession(sessions, run);
     if (tally.unpricedCalls > 0) unpriced.add(model);
   });
-  counter.count((call, owner) => {
-    if (!isChosen(call, owner)) return;
-    count += 1;
-    runs.add(call, owner, dayOf(call.time), hourOf(call.time));
+  const owners = counter.count((call, owner) => {
+    if (isChosen(call, owner)) runs.add(call, owner, dayOf(call.time), hourOf(call.time));
   });
   runs.end();
-  if (options.workspace !== undefined && count === 0) throw new WorkspaceNotFoundError(options.workspace);
+  const { workspace } = options;
+  if (workspace !== undefined && !owners.some(({ projectPath }) => isSamePath(projectPath, workspace)))
+    throw new WorkspaceNotFoundError(workspace);
   const bySession = [...sessions].map(([owner, { first, last, models: used, tally }]): SessionUsage => {
     const times = { firstActivityAt: new Date(first), lastActivityAt: new Date(last) };
     return { ...owner, ...times, models: used, ...totalsOf(tally) };

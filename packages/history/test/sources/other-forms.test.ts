@@ -14,7 +14,7 @@ import {
   withSources,
   type LibraryConfig,
 } from "../../src/index.ts";
-import { conversation, createDataDirectory, sessionId } from "../data-directory.ts";
+import { conversation, createDataDirectory, sessionId, type Fields } from "../data-directory.ts";
 import { agentData, agentNames, temporaryFolder, type AgentData } from "./agent-data.ts";
 
 type Write = (value: unknown) => string;
@@ -22,12 +22,13 @@ type Write = (value: unknown) => string;
 const spaced: Write = (value) => withSpaces(value, ": ", ", ");
 const escaped = (text: string): string =>
   text.replaceAll(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const spacedAndEscaped: Write = (value) => escaped(spaced(value));
 
 const forms: Readonly<Record<string, Write>> = {
   "spaces after colons and commas": spaced,
   "spaces on both sides of colons and commas": (value) => withSpaces(value, " : ", "\t,  "),
   "escapes for characters beyond ASCII": (value) => escaped(JSON.stringify(value)),
-  "spaces and escapes": (value) => escaped(spaced(value)),
+  "spaces and escapes": spacedAndEscaped,
   "escaped slashes": (value) => JSON.stringify(value).replaceAll("/", "\\/"),
 };
 
@@ -84,9 +85,8 @@ function claudeProject(): { readonly folder: string; readonly config: LibraryCon
   const data = createDataDirectory();
   const [first, second] = [conversation("2026-11-01T10:00:00.000Z"), conversation("2026-11-02T10:00:00.000Z")];
   const place = { cwd: "/work/täglich", version: "2.0.14", gitBranch: "maïn", isSidechain: undefined };
-  const late = (line: object): Readonly<Record<string, unknown>> => ({ ...line, ...place });
   // In these lines, the place and the time come after the message, and the message is the first key.
-  const messageFirst = ({ message, ...rest }: Readonly<Record<string, unknown>>) => ({ message, ...late(rest) });
+  const messageFirst = ({ message, ...rest }: Fields): Fields => ({ message, ...rest, ...place });
   const asked = messageFirst(first.user("Why is the uuid ä missing?"));
   const call = first.answer([{ type: "tool_use", id: "toolu_1", name: "Bash", input: { command: "the usage" } }]);
   const failed = first.user([{ type: "tool_result", tool_use_id: "toolu_1", is_error: true, content: "no" }], {
@@ -142,7 +142,7 @@ describe.each(agentNames)("%s", (agent) => {
   it("lines with spaces and escapes give the same sessions, messages, usage and matches", async () => {
     const [usual, other] = [agentData(agent), agentData(agent)];
     rewrite(usual.folder, JSON.stringify);
-    rewrite(other.folder, forms["spaces and escapes"]!);
+    rewrite(other.folder, spacedAndEscaped);
     const found = await foundIn(usual.folder, await configOf(usual));
     expect(await foundIn(other.folder, await configOf(other))).toEqual(found);
   });
