@@ -1,10 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { createDatabase } from "../../../scripts/postgres.ts";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
+import { storeOf } from "../../server/test/any-store.ts";
 import { caller, folder, testServer } from "../../server/test/world.ts";
 import { type Ended, call, environmentOf, lines, skeinProcess } from "./skein.ts";
 
@@ -112,6 +116,64 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
     "claude.folders.docs: /no/such/folder does not exist. Make it, or correct the path.",
   );
 });
+
+test.each(["sqlite", "file"])(
+  "doctor changes no file of a %s store, and reads it while a server uses it",
+  async (kind) => {
+    const [data, place] = [folder(), folder()];
+    const store = await storeOf(kind, place);
+    const doctor = async (): Promise<string> =>
+      (await skein(data, "doctor", "--port", "0", "--store", store)).out.replaceAll(/\s+/g, " ");
+    expect(await doctor()).toContain(`note store ${kind}: does not exist yet.`);
+    expect(filesIn(place)).toEqual({});
+    await skein(data, "keys", "make", "guest", "--store", store);
+    const file = join(place, "skein.db");
+    const schema = kind === "sqlite" ? asked(file, "pragma user_version")?.["user_version"] : undefined;
+    if (kind === "file") appendFileSync(join(place, "store", "records", "records.jsonl"), '{"put":[');
+    else asked(file, `pragma user_version = ${Number(schema) - 1}`);
+    const before = filesIn(place);
+    const older = kind === "sqlite" ? "note" : "ok";
+    expect(await doctor()).toContain(`${older} store ${kind}: can be opened, 1 valid key.`);
+    expect(filesIn(place)).toEqual(before);
+    if (kind === "sqlite") asked(file, `pragma user_version = ${String(schema)}`);
+    await testServer({ data, store });
+    expect(await doctor()).toContain(`ok store ${kind}: can be opened, 2 valid keys`);
+  },
+);
+
+test("doctor changes nothing in a PostgreSQL database, whether it is empty or has an older schema", async () => {
+  const data = folder();
+  const { url } = await createDatabase(inject("postgres").url);
+  const doctor = async (): Promise<string> =>
+    (await skein(data, "doctor", "--port", "0", "--store", url)).out.replaceAll(/\s+/g, " ");
+  const client = new pg.Client(url);
+  onTestFinished(() => client.end());
+  await client.connect();
+  expect(await doctor()).toContain("note store postgres: does not exist yet.");
+  expect((await client.query("select from pg_namespace where nspname = 'skein'")).rowCount).toBe(0);
+  await skein(data, "keys", "make", "guest", "--store", url);
+  expect(await doctor()).toContain("ok store postgres: can be opened, 1 valid key.");
+  await client.query("delete from skein.views");
+  expect(await doctor()).toMatch(/note store postgres: can be opened, 1 valid key\. Its schema is older/);
+  expect((await client.query("select from skein.views")).rowCount).toBe(0);
+});
+
+/** Returns the contents of all files in a folder. */
+function filesIn(place: string): Record<string, string> {
+  const paths = readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(paths.map((path) => [path, readFileSync(path, "latin1")]));
+}
+
+function asked(file: string, sql: string): Record<string, unknown> | undefined {
+  const database = new DatabaseSync(file);
+  try {
+    return database.prepare(sql).get();
+  } finally {
+    database.close();
+  }
+}
 
 test("doctor says whether the secrets of the store are sealed, and which sealing key is missing", async () => {
   const data = folder();

@@ -19,7 +19,7 @@ export {
   ModelFailure,
   onlyModel,
 } from "./ports/model.ts";
-export type { RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
+export type { ReadRecords, RecordPut, RecordQuery, Records, StoredRecord } from "./ports/records.ts";
 export { type Claimed, type LeaseClock, type Runtime, LEASE_LOST } from "./ports/runtime.ts";
 export type {
   Sandbox,

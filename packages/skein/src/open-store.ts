@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type FileStore, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
+import { type FileStore, type ReadRecords, type Store, createMemoryStore, keepLargeTexts } from "@skein/core";
 import { KnownError, isKnownError } from "@skein/protocol";
 import { readConfig } from "./config.ts";
 import { makeFolder } from "./make-folder.ts";
@@ -64,6 +64,37 @@ async function openPlainStore(url: string, now: () => number): Promise<Store> {
   }
 }
 
+/**
+ * Opens the records of a store only for reading, also while a server uses it. Returns undefined if there is no store at
+ * the address yet.
+ */
+export async function readRecords(url: string): Promise<ReadRecords | undefined> {
+  const { scheme, place } = placeOf(url);
+  switch (scheme) {
+    case "sqlite": {
+      const { readSqliteRecords } = await import("@skein/adapters/stores/sqlite");
+      const path = pathIn(url, place);
+      return existsSync(path) ? named(path, readSqliteRecords) : undefined;
+    }
+    case "file": {
+      const { readFolderRecords } = await import("@skein/adapters/stores/filesystem");
+      const path = pathIn(url, place);
+      return existsSync(path) ? named(path, readFolderRecords) : undefined;
+    }
+    case "postgres":
+    case "postgresql": {
+      const { readPostgresRecords } = await loadPart.postgresStore();
+      return readPostgresRecords(url).catch((error: unknown) => {
+        throw refusal(error) ?? error;
+      });
+    }
+    default: {
+      const store = await openPlainStore(url, Date.now);
+      return { records: store.records, isOlder: false, close: () => store.close() };
+    }
+  }
+}
+
 /** Creates the folder of a store, but not its parents, because a wrong address must not make a tree of folders. */
 function makeStoreFolder(folder: string, url: string): void {
   const parent = dirname(folder);
@@ -76,7 +107,7 @@ function makeStoreFolder(folder: string, url: string): void {
 }
 
 /** Adds the path of the file to a store's error. */
-async function named(path: string, open: (path: string) => Store | Promise<Store>): Promise<Store> {
+async function named<Opened>(path: string, open: (path: string) => Opened | Promise<Opened>): Promise<Opened> {
   try {
     return await open(path);
   } catch (error) {

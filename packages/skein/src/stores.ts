@@ -3,5 +3,5 @@ export { type BackedUp, backup, restore } from "./backup.ts";
 export { makeFolder } from "./make-folder.ts";
 export { isStore } from "./is-store.ts";
 export { type MovedAll, move } from "./move.ts";
-export { openStore } from "./open-store.ts";
+export { openStore, readRecords } from "./open-store.ts";
 export { placeOf } from "./store-address.ts";

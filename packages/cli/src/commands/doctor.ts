@@ -6,7 +6,7 @@ import { checkSealedWith, countUnsealed, unservedSessions } from "@skein/core";
 import { type KeyInfo, createKeys } from "@skein/server";
 import { sandboxProblem } from "@skein/sql/sandbox";
 import type { Config } from "skein/config";
-import { openStore } from "skein/stores";
+import { readRecords } from "skein/stores";
 import {
   type ServeFlags,
   type ServeSettings,
@@ -20,7 +20,6 @@ import {
 } from "skein/serve";
 import { counted } from "../terminal/counts.ts";
 import { defineCommand } from "../terminal/command.ts";
-import { openExisting } from "../terminal/existing-store.ts";
 import { EXIT } from "../terminal/exit-codes.ts";
 import { failureOf } from "../terminal/failure.ts";
 import { wrapped } from "../terminal/help.ts";
@@ -105,10 +104,9 @@ function folder({ dataDir }: ServeSettings): Finding {
 async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   const what = "store";
   const kind = storeUrl.split(":")[0] ?? "";
-  if (!isThere(storeUrl))
-    return { what, state: "note", says: `${kind}: does not exist yet. The first start creates it.` };
   try {
-    const opened = await openStore(storeUrl);
+    const opened = await readRecords(storeUrl);
+    if (!opened) return { what, state: "note", says: `${kind}: does not exist yet. The first start creates it.` };
     try {
       const keys = await createKeys({ records: opened.records }).valid();
       const valid = keys.filter(({ revoked_at }) => revoked_at === null).length;
@@ -116,11 +114,10 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
       const known = kept !== undefined && (await createKeys({ records: opened.records }).recognise(kept)) !== undefined;
       const [waiting] = await unservedSessions(opened.records, Date.now());
       if (waiting) return { what, state: "wrong", says: `Session ${waiting.sessionId} waits. ${waiting.missing}` };
-      return {
-        what,
-        state: "ok",
-        says: `${kind}: can be opened, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`,
-      };
+      const says = `${kind}: can be opened, ${counted(valid, "valid key")}${known ? ", one of them in the data folder" : ""}.`;
+      return opened.isOlder
+        ? { what, state: "note", says: `${says} Its schema is older: the next start of the server updates it.` }
+        : { what, state: "ok", says };
     } finally {
       await opened.close();
     }
@@ -129,20 +126,14 @@ async function store({ storeUrl, dataDir }: ServeSettings): Promise<Finding> {
   }
 }
 
-/** Returns whether the store exists, without opening it. Opening a missing store would create it. */
-function isThere(storeUrl: string): boolean {
-  const file = /^(?:sqlite|file):(?:\/\/)?(.+)$/.exec(storeUrl)?.[1];
-  return file === undefined || existsSync(file);
-}
-
 /** Checks whether the secrets in the store are encrypted and can be decrypted. */
 async function secrets({ storeUrl, secrets: { vault, lost } }: ServeSettings): Promise<readonly Finding[]> {
   const what = "secrets";
   const fromNowOn =
     "Secrets of webhooks, hooks and sessions are stored unencrypted. Set SKEIN_SECRETS_KEY (`openssl rand -base64 32`) to seal (encrypt) them.";
-  if (!isThere(storeUrl)) return vault ? [] : [{ what, state: "note", says: fromNowOn }];
   try {
-    const opened = await openStore(storeUrl);
+    const opened = await readRecords(storeUrl);
+    if (!opened) return vault ? [] : [{ what, state: "note", says: fromNowOn }];
     try {
       await checkSealedWith(opened.records, vault, lost, { notes: false });
       const open = await countUnsealed(opened.records);
@@ -284,7 +275,8 @@ async function rulesOf(settings: ServeSettings): Promise<ServerPolicy> {
 }
 
 async function keysOf({ storeUrl }: ServeSettings): Promise<readonly KeyInfo[]> {
-  const opened = await openExisting(undefined, storeUrl);
+  const opened = await readRecords(storeUrl);
+  if (!opened) return [];
   try {
     return await createKeys({ records: opened.records }).valid();
   } finally {

@@ -52,3 +52,12 @@ export interface Records {
   /** Deletes a record. Returns whether the record existed. */
   delete(tenant: string, kind: string, id: string): Promise<boolean>;
 }
+
+/** The records of a store that was opened only for reading. Nothing in the store changes, not even its schema. */
+export interface ReadRecords {
+  /** Writing is rejected. */
+  readonly records: Records;
+  /** Whether the store has an older schema, which the next start of a server updates. */
+  readonly isOlder: boolean;
+  close(): Promise<void>;
+}

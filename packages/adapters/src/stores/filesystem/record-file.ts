@@ -1,9 +1,18 @@
-import { rmSync, statSync } from "node:fs";
+import { accessSync, constants, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type Records, type StoredRecord, checkVersion, listRecords, storedRecord } from "@skein/core";
+import {
+  type ReadRecords,
+  type Records,
+  type StoredRecord,
+  checkVersion,
+  listRecords,
+  storedRecord,
+} from "@skein/core";
+import { KnownError } from "@skein/protocol";
 import { type Appender, makeFolder, readBytes, replaceFile, syncFolder, withKnownErrors } from "./durable-files.ts";
 import { isTorn, linesOf, withChecksum, checkedObject } from "./checksum-lines.ts";
 import { damagedLine } from "./session-log.ts";
+import { isStoreFolder } from "./version-file.ts";
 
 export interface RecordFileDeps {
   readonly folder: string;
@@ -29,32 +38,16 @@ const SPARE_LINES = 1000;
 export async function openRecords({ folder, appender, now, checkOpen }: RecordFileDeps): Promise<Records> {
   const path = join(folder, "records", NAME);
   makeFolder(join(folder, "records"));
-  const records = new Map<string, StoredRecord>();
-  const keyOf = (tenant: string, kind: string, id: string): string => JSON.stringify([tenant, kind, id]);
+  const records: StoredRecords = new Map();
   let { size, lines } = await withKnownErrors(path, load);
   let chain: Promise<unknown> = Promise.resolve();
 
   async function load(): Promise<{ size: number; lines: number }> {
-    const there = statSync(path, { throwIfNoEntry: false });
-    const bytes = there ? await readBytes(path) : Buffer.alloc(0);
-    let [good, count] = [0, 0];
-    for (const line of linesOf(bytes)) {
-      count += 1;
-      const parsed = line.whole ? (checkedObject(line.text) as RecordLine | undefined) : undefined;
-      if (!parsed && isTorn(line, bytes)) break;
-      if (!parsed) throw damagedLine(NAME, count);
-      apply(parsed);
-      good = line.offset + line.text.length + 1;
-    }
+    const { bytes, good, lines: count } = await readLines(path, records);
     // The first append must create the file, so an empty file is removed.
-    if (there && good === 0) rmSync(path);
-    else if (good < bytes.length) await replaceFile(path, bytes.subarray(0, good), true);
+    if (bytes && good === 0) rmSync(path);
+    else if (bytes && good < bytes.length) await replaceFile(path, bytes.subarray(0, good), true);
     return { size: good, lines: count };
-  }
-
-  function apply(line: RecordLine): void {
-    for (const record of line.put) records.set(keyOf(record.tenant, record.kind, record.id), record);
-    for (const key of line.delete) records.delete(keyOf(...key));
   }
 
   function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -69,7 +62,7 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
     if (size === 0) await syncFolder(join(folder, "records"));
     size += bytes.length;
     lines += 1;
-    apply(line);
+    apply(line, records);
     if (lines > 2 * records.size + SPARE_LINES) await rewrite();
   }
 
@@ -120,4 +113,64 @@ export async function openRecords({ folder, appender, now, checkOpen }: RecordFi
       });
     },
   };
+}
+
+type StoredRecords = Map<string, StoredRecord>;
+
+/**
+ * Reads the records of a folder without changing it, also while another process uses the folder. Returns undefined if
+ * the folder is empty.
+ */
+export async function readFolderRecords(folder: string): Promise<ReadRecords | undefined> {
+  const path = join(folder, "records", NAME);
+  return withKnownErrors(folder, async () => {
+    if (!isStoreFolder(folder)) return undefined;
+    accessSync(folder, constants.W_OK);
+    const records: StoredRecords = new Map();
+    await readLines(path, records);
+    const refuse = async (): Promise<never> => {
+      throw new KnownError("read_only", "The folder was opened for reading.");
+    };
+    return {
+      records: {
+        get: async (tenant, kind, id) => records.get(keyOf(tenant, kind, id)),
+        list: async (query) => listRecords(records.values(), query),
+        async *scan() {
+          yield* records.values();
+        },
+        put: refuse,
+        delete: refuse,
+      },
+      isOlder: false,
+      close: async () => {},
+    };
+  });
+}
+
+/** Adds the records of the file to `records`. `good` is where the last complete line ends. */
+async function readLines(
+  path: string,
+  records: StoredRecords,
+): Promise<{ readonly bytes: Buffer | undefined; readonly good: number; readonly lines: number }> {
+  const there = statSync(path, { throwIfNoEntry: false });
+  const bytes = there ? await readBytes(path) : Buffer.alloc(0);
+  let [good, lines] = [0, 0];
+  for (const line of linesOf(bytes)) {
+    lines += 1;
+    const parsed = line.whole ? (checkedObject(line.text) as RecordLine | undefined) : undefined;
+    if (!parsed && isTorn(line, bytes)) break;
+    if (!parsed) throw damagedLine(NAME, lines);
+    apply(parsed, records);
+    good = line.offset + line.text.length + 1;
+  }
+  return { bytes: there && bytes, good, lines };
+}
+
+function apply(line: RecordLine, records: StoredRecords): void {
+  for (const record of line.put) records.set(keyOf(record.tenant, record.kind, record.id), record);
+  for (const key of line.delete) records.delete(keyOf(...key));
+}
+
+function keyOf(tenant: string, kind: string, id: string): string {
+  return JSON.stringify([tenant, kind, id]);
 }

@@ -11,19 +11,26 @@ const HARMLESS: ReadonlySet<string> = new Set(["lock", "lost+found"]);
 
 /** Rejects a folder of a newer version and a folder with unknown files. Makes an empty folder a store. */
 export async function openFolder(folder: string): Promise<void> {
-  const path = join(folder, "version");
-  const text = readVersion(path);
+  if (!isStoreFolder(folder)) {
+    await replaceFile(join(folder, "version"), `${VERSION}\n`, true);
+    await syncFolder(join(folder, ".."));
+    makeFolder(join(folder, "log"));
+    await syncFolder(folder);
+    return;
+  }
+  makeFolder(join(folder, "log"));
+}
+
+/** Returns whether the folder is a store. Returns false for an empty folder, and rejects a folder that cannot be one. */
+export function isStoreFolder(folder: string): boolean {
+  const text = readVersion(join(folder, "version"));
   if (text === undefined) {
     if (readdirSync(folder).some((name) => !HARMLESS.has(name) && !name.startsWith(".version.")))
       throw new KnownError(
         "invalid",
         "The folder is not empty and holds no Skein store. Name an empty folder, or one that does not exist yet.",
       );
-    await replaceFile(path, `${VERSION}\n`, true);
-    await syncFolder(join(folder, ".."));
-    makeFolder(join(folder, "log"));
-    await syncFolder(folder);
-    return;
+    return false;
   }
   const version = Number(text);
   if (!/^\d+\n?$/.test(text) || version < 1)
@@ -33,7 +40,7 @@ export async function openFolder(folder: string): Promise<void> {
       "store_too_new",
       `The folder was written by a newer Skein (version ${version}); this Skein reads only folders up to version ${VERSION}. Update Skein.`,
     );
-  makeFolder(join(folder, "log"));
+  return true;
 }
 
 function readVersion(path: string): string | undefined {

@@ -29,6 +29,8 @@ export interface ConnectionsOptions {
   readonly url: string;
   /** The largest number of connections in the pool. */
   readonly poolSize: number;
+  /** PostgreSQL rejects every statement that writes. */
+  readonly readOnly?: boolean;
 }
 
 /** PostgreSQL ends a statement after this time, so that no statement continues after its caller has given up. */
@@ -37,11 +39,12 @@ const PROBE_MS = 1000;
 /** How long `close` waits for the connections to close. A database that hangs does not confirm this. */
 const CLOSE_MS = 2000;
 
-export function createConnections({ url, poolSize }: ConnectionsOptions): Connections {
+export function createConnections({ url, poolSize, readOnly = false }: ConnectionsOptions): Connections {
   const address = { connectionString: url, application_name: "skein", connectionTimeoutMillis: 5000, keepAlive: true };
+  const limited = (client: pg.ClientBase): Promise<void> => limitStatements(client, readOnly);
   // The pool awaits the promise of `onConnect`, although its types do not say so.
   // oxlint-disable-next-line typescript/no-misused-promises
-  const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limitStatements });
+  const pool = new pg.Pool({ ...address, max: poolSize, allowExitOnIdle: true, onConnect: limited });
   // The pool drops a broken idle connection, and the next query opens a new connection.
   pool.on("error", () => {});
   // If a connection breaks while it is in use, its query fails. Without this listener the error would end the process.
@@ -57,7 +60,7 @@ export function createConnections({ url, poolSize }: ConnectionsOptions): Connec
 
   function own(): Query {
     const newClient = (): pg.Client => new pg.Client(address);
-    const connection = createOwnConnection({ refuseNow, watch, newClient, onConnect: limitStatements });
+    const connection = createOwnConnection({ refuseNow, watch, newClient, onConnect: limited });
     owned.push(connection);
     return connection.query;
   }
@@ -121,8 +124,9 @@ function inTurn(query: Query): Query {
 }
 
 /** Sets the time limit of statements with a statement, because PgBouncer would reject a parameter of the connection. */
-async function limitStatements(client: pg.ClientBase): Promise<void> {
-  await client.query(`SET statement_timeout = ${STATEMENT_MS}`);
+async function limitStatements(client: pg.ClientBase, readOnly: boolean): Promise<void> {
+  const reading = readOnly ? "; SET default_transaction_read_only = on" : "";
+  await client.query(`SET statement_timeout = ${STATEMENT_MS}${reading}`);
 }
 
 /** Returns a connection of the pool. A connection that comes after the time limit goes back to the pool. */

@@ -50,6 +50,14 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
   }
 }
 
+/** What the next start of a server finds in the database: no store, an older schema, or one that it can use unchanged. */
+export async function schemaState(client: pg.ClientBase): Promise<"missing" | "older" | "usable"> {
+  const missing = await missingMigrations(client);
+  if (missing === "newer") return "usable";
+  if (missing.length === MIGRATIONS.length) return "missing";
+  return missing.length > 0 || !(await viewsAreCurrent(client)) ? "older" : "usable";
+}
+
 /** Polls for the lock, because PostgreSQL cannot finish a concurrent index while a statement waits for this lock. */
 async function lock(client: pg.ClientBase): Promise<void> {
   const tried = "select pg_try_advisory_lock($1) as got";

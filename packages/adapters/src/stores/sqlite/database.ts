@@ -151,7 +151,7 @@ function isLarge(value: SQLInputValue): boolean {
   return (typeof value === "string" || value instanceof Uint8Array) && value.length > 256 * 1024;
 }
 
-function guarded<Result>(work: () => Result): Result {
+export function guarded<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
@@ -196,7 +196,7 @@ function connect(file: string, busyMs: number): DatabaseSync {
 const MADE_NOW_MS = 10_000;
 
 /** Rejects an empty file, because it is often left by a failed copy. sqlite would use it as a new database. */
-function refuseEmpty(file: string): void {
+export function refuseEmpty(file: string): void {
   const found = file === ":memory:" ? undefined : statSync(file, { throwIfNoEntry: false });
   if (found?.size !== 0 || existsSync(`${file}-wal`) || Date.now() - found.mtimeMs < MADE_NOW_MS) return;
   throw new KnownError(
@@ -212,11 +212,7 @@ function refuseEmpty(file: string): void {
 function migrate(db: DatabaseSync): void {
   const pragma = (name: string): number => Number(db.prepare(`pragma ${name}`).get()?.[name]);
   const version = pragma("user_version");
-  if (version > MIGRATIONS.length)
-    throw new KnownError(
-      "store_too_new",
-      `The store has schema ${version}, and this Skein knows ${MIGRATIONS.length}. Use a newer Skein.`,
-    );
+  refuseNewer(version);
   if (version === MIGRATIONS.length && pragma("application_id") === VIEWS_HASH) return;
   db.exec("begin immediate");
   // Another process may have updated the schema while this process waited for the lock.
@@ -224,4 +220,12 @@ function migrate(db: DatabaseSync): void {
   for (const name of VIEW_NAMES.toReversed()) db.exec(`drop view if exists ${name}`);
   db.exec(VIEWS);
   db.exec(`pragma user_version = ${MIGRATIONS.length}; pragma application_id = ${VIEWS_HASH}; commit;`);
+}
+
+export function refuseNewer(version: number): void {
+  if (version > MIGRATIONS.length)
+    throw new KnownError(
+      "store_too_new",
+      `The store has schema ${version}, and this Skein knows ${MIGRATIONS.length}. Use a newer Skein.`,
+    );
 }

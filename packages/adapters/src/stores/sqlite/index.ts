@@ -1,1 +1,2 @@
+export { readSqliteRecords } from "./read-records.ts";
 export { type SqliteStoreOptions, createSqliteStore } from "./store.ts";

@@ -6,11 +6,16 @@ const SCANNED = 500;
 
 type Row = Readonly<Record<string, unknown>>;
 
+interface SqliteRecordsDeps {
+  readonly db: Pick<Database, "all" | "get" | "run" | "write">;
+  readonly now: () => number;
+}
+
 /**
  * Creates the functions for records (stored data that is not a session) in sqlite. Every field by which a record can be
  * listed has a separate row.
  */
-export function createSqliteRecords({ db, now }: { readonly db: Database; readonly now: () => number }): Records {
+export function createSqliteRecords({ db, now }: SqliteRecordsDeps): Records {
   const select = "select * from records where tenant = ? and kind = ? and id = ?";
 
   function clearFields(tenant: string, kind: string, id: string): void {
