@@ -70,6 +70,30 @@ test("run --server prints the id of the new session before the model answers, as
   }
 });
 
+test.skipIf(process.platform === "win32").each([[[]], [["--format", "xml"]]])(
+  "Ctrl-C cancels the run of run --server with %j",
+  async (format) => {
+    const folder = dataFolder();
+    const { url, call } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
+    const slow = script([{ text: "Good day.", delayMs: 60_000 }]);
+    const { child, ended, says } = start(folder, ["run", slow, "--server", url, ...format]);
+    const [, id = ""] = /([0-9a-f]{8}-[0-9a-f-]{27})/.exec(await says(/[0-9a-f]{8}-[0-9a-f-]{27}/)) ?? [];
+    child.kill("SIGINT");
+    await says("Cancelling.");
+    await ended;
+    expect((await call("GET", `/v1/sessions/${id}/runs`)).body.data).toMatchObject([{ stop_reason: "cancelled" }]);
+  },
+);
+
+test("--agent-name finds an agent that 200 agents are newer than", async () => {
+  const folder = dataFolder();
+  const { url, call } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
+  await call("POST", "/v1/agents", { name: "Old" });
+  for (let number = 1; number <= 200; number++) await call("POST", "/v1/agents", { name: `New ${number}` });
+  const prompt = `Hello ${script([{ text: "Good day." }])}`;
+  expect(await skein(folder, "--server", url, "run", prompt, "--agent-name", "Old")).toMatchObject({ code: 0 });
+});
+
 test("--agent-name skein runs a plain agent on a server that has other agents, and makes it only once", async () => {
   const folder = dataFolder();
   const { url, call } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });

@@ -2,7 +2,7 @@ import { ModelFailure, createReply } from "@skein/core";
 import type { JsonObject, ModelStreamEvent } from "@skein/protocol";
 import { createParser } from "eventsource-parser";
 import type { Upstream } from "../sandboxes/model-broker/upstream.ts";
-import { asFailure } from "./anthropic/failures.ts";
+import { asFailure, errorEvent } from "./anthropic/failures.ts";
 import type { MessagesSender } from "./anthropic/index.ts";
 import type { Answer } from "./http-request.ts";
 
@@ -48,6 +48,7 @@ async function wholeMessage(answer: Answer): Promise<JsonObject> {
   const { feed } = createParser({
     onEvent({ data, event }) {
       if (event === "ping") return;
+      if (event === "error") throw errorEvent(data);
       const told = JSON.parse(data) as ModelStreamEvent;
       if (told.type === "message_start") id = (told["message"] as JsonObject)["id"];
       reply.add(told);

@@ -415,6 +415,9 @@ describe("a model with a separate address", () => {
     const prompt = script([{ error: { status: 429, retryAfter: 7 } }]);
     const { status, body } = await ask(pass, { model: "bedrock/opus", stream: true, prompt });
     expect([status, JSON.parse(body)]).toMatchObject([429, { type: "error", error: { type: "rate_limit_error" } }]);
+    const broken = script([{ text: "The beginning", streamError: { type: "overloaded_error" } }]);
+    const whole = await ask(pass, { model: "bedrock/opus", stream: false, prompt: broken });
+    expect([whole.status, JSON.parse(whole.body)]).toMatchObject([502, { error: { type: "overloaded_error" } }]);
     const path = "/v1/messages/count_tokens";
     expect((await ask(pass, { model: "bedrock/opus", path })).status).toBe(404);
   });

@@ -2,7 +2,7 @@ import { type Client, type ClientOptions, sseFrames } from "@skein/client";
 import { type WatchDeps, openAwaits, watchRun } from "@skein/core";
 import type { Content, Draft, Event } from "@skein/protocol";
 import { MissingError, UsageError } from "../terminal/exit-codes.ts";
-import { sessionsOf } from "../terminal/find-session.ts";
+import { everyOf, sessionsOf } from "../terminal/find-session.ts";
 import { visibleLine } from "../terminal/visible-text.ts";
 import { createItems } from "./items.ts";
 import { createServerSessions } from "./server-sessions.ts";
@@ -78,10 +78,21 @@ export function createServerAgent({ client, reach, agentName, model }: ServerAge
     },
     async *text(prompt, { format, onEvent, ...options } = {}) {
       const { sessionId, runId, shownAfter } = await begun(prompt, options);
-      const [event] = await sessions.events(sessionId, { after: shownAfter, limit: 1 });
-      if (event && typeof onEvent === "function") onEvent(event);
-      const query = format === undefined ? "" : `?format=${format}`;
-      yield* textOf(reach, `/v1/sessions/${sessionId}/runs/${runId}/text${query}`);
+      const { signal } = options;
+      const cancel = (): void => {
+        const reason = typeof signal?.reason === "string" ? { reason: signal.reason } : {};
+        void sessions.cancel(sessionId, { runId, ...reason }).catch(() => undefined);
+      };
+      if (signal?.aborted) cancel();
+      signal?.addEventListener("abort", cancel);
+      try {
+        const [event] = await sessions.events(sessionId, { after: shownAfter, limit: 1 });
+        if (event && typeof onEvent === "function") onEvent(event);
+        const query = format === undefined ? "" : `?format=${format}`;
+        yield* textOf(reach, `/v1/sessions/${sessionId}/runs/${runId}/text${query}`);
+      } finally {
+        signal?.removeEventListener("abort", cancel);
+      }
     },
     async resume(sessionId) {
       const { runId } = await current(sessionId);
@@ -176,7 +187,12 @@ const PLAIN = "skein";
  * missing, or if no agent was named and the server has none.
  */
 async function agentId(client: Client, name: string | undefined): Promise<string> {
-  const { data } = await client.listAgents({ query: { status: "active", limit: 200 } });
+  const data: { readonly id: string; readonly name: string }[] = [];
+  const listed = everyOf(async (next) => {
+    const page = await client.listAgents({ query: { status: "active", limit: 200, ...next } });
+    return { items: page.data, cursor: page.next_cursor };
+  });
+  for await (const agent of listed) data.push(agent);
   const found = data.filter((agent) => name === undefined || agent.name === name || agent.id === name);
   const [only, ...others] = found;
   if (only && others.length === 0) return only.id;

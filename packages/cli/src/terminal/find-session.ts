@@ -86,7 +86,9 @@ export function messagesOf(sessions: SessionCalls, sessionId: string): AsyncGene
 }
 
 /** Reads a list page by page, and yields all items. */
-async function* everyOf<Item>(read: (next: { readonly cursor?: string }) => Promise<Page<Item>>): AsyncGenerator<Item> {
+export async function* everyOf<Item>(
+  read: (next: { readonly cursor?: string }) => Promise<Page<Item>>,
+): AsyncGenerator<Item> {
   for (let next: { readonly cursor?: string } | undefined = {}; next;) {
     const { items, cursor }: Page<Item> = await read(next);
     yield* items;
