@@ -63,6 +63,22 @@ test("a data folder that cannot be created is reported with an error message by 
 test.each([
   ["an agent that createAgent did not make", 'export default { agents: [{ name: "Plain" }] };', /made by createAgent/],
   ["a tool that defineTool did not make", 'export default { tools: [{ name: "x" }] };', /made by defineTool/],
+  [
+    "an agent of another copy of the package",
+    'export default { agents: [{ name: "Other", run() {}, stream() {}, sessions() {} }] };',
+    /skein\.config\.ts: agents: "Other" was made by createAgent of another copy .*npx skein serve/,
+  ],
+  [
+    "a wrong value",
+    'export default { policy: { models: "all" } };',
+    /skein\.config\.ts: policy\.models: Expected an array/,
+  ],
+  ["a number", "export default 5;", /skein\.config\.ts exports no object as default\. Expected/],
+  [
+    "a package that is not installed",
+    'import "skein";\nexport default {};',
+    /Cannot find package 'skein' .*Install Skein in this project\. .*npm run pack:local -- \/\S+/,
+  ],
   ["a text in place of a list", 'export default { agents: "all" };', /must be lists/],
   ["half an object", "export default {", /skein\.config\.ts:1 could not be loaded: /],
   ["code that throws", '\nthrow new Error("No database.");', /config\.ts:2 could not be loaded: No database\./],
@@ -74,6 +90,21 @@ test.each([
   expect(code).toBe(2);
   expect(err).toMatch(sentence);
   expect(err).not.toMatch(/^\s+at /m);
+});
+
+test("a config file with another ending is reported instead of ignored", async () => {
+  const folder = dataFolder();
+  writeFileSync(join(folder, "skein.config.js"), "export default {};\n");
+  const { code, err } = await call(["serve", "--port", "0"], { env: environmentOf(folder), cwd: folder });
+  expect([code, err]).toEqual([2, expect.stringContaining("the name of the config file is skein.config.ts")]);
+});
+
+test("doctor names a broken config file once", async () => {
+  const folder = dataFolder();
+  const file = join(folder, "skein.config.ts");
+  writeFileSync(file, "export default {");
+  const { out } = await call(["doctor", "--port", "0", "--json"], { env: environmentOf(folder), cwd: folder });
+  expect(out.split(file)).toHaveLength(2);
 });
 
 test("an unknown option in skein.config.ts is rejected", async () => {

@@ -92,6 +92,7 @@ test.each([
   [["x/y"], 2, /one of the providers/],
   [["ollama/y", "--url", "nowhere"], 2, /http or https/],
   [["ollama/y", "--price", "cheap"], 2, /--price/],
+  [["qwen3", "--url", "http://127.0.0.1:1/v1"], 2, /Model "qwen3": Unknown provider\. Expected provider\/name/],
   [["ollama/y", "--quirks", "{"], 2, /--quirks/],
   [["ollama/y", "--without", "wings"], 2, /wings/],
   [["ollama/y", "--context-window", "big"], 2, /context_window/],

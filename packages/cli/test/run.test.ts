@@ -391,6 +391,16 @@ test("if an agent file imports a file with a syntax error, the error names the i
   expect(err).toContain(`(${join(folder, "tools.ts")}:2)`);
 });
 
+test("an agent file that is not a program is rejected with an error message", async () => {
+  const folder = dataFolder();
+  const file = join(folder, "agent.json");
+  writeFileSync(file, "{}");
+  expect(await skein(folder, "run", "a", "--agent", file)).toMatchObject({
+    code: 2,
+    err: `${file} is not a program. Expected a file of TypeScript or JavaScript.\n`,
+  });
+});
+
 test("if an agent file throws an error, the output shows its line", async () => {
   const folder = dataFolder();
   const file = join(folder, "failing.ts");

@@ -19,6 +19,7 @@ import { secretsSettings } from "./serve/secrets-settings.ts";
 import { streamItems, streamRun } from "./stream.ts";
 
 export { importFile } from "./import-file.ts";
+export { isAgent } from "./registration.ts";
 
 const RUN_OPTIONS = ["sessionId", "signal", "onEvent", "maxCostMicros", "model", "mode"] satisfies (keyof RunOptions)[];
 const WATCH_OPTIONS = ["signal", "onEvent"] satisfies (keyof WatchOptions)[];

@@ -224,7 +224,9 @@ const NO_SETTINGS: ModelSettings = {};
 export function checkModelSettings(name: string, settings: ModelSettings): void {
   const { adapter, url, quirks, region, project, key_header } = settingsOf(name, settings);
   const place = `Model "${name}"`;
-  if (adapter === undefined)
+  // A server with an address of its own rarely speaks Claude's API. So a name without a provider is probably a mistake.
+  const isGuess = url !== undefined && settings.adapter === undefined && !/\/|^claude/.test(name);
+  if (adapter === undefined || isGuess)
     throw new KnownError(
       "invalid",
       `${place}: Unknown provider. Expected provider/name with one of the providers ${["anthropic", ...Object.keys(PROVIDERS)].join(", ")}, or the setting "adapter".`,

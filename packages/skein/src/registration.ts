@@ -8,8 +8,9 @@ import {
   defineTool,
   derivedId,
   outputCheck,
+  parseInput,
 } from "@skein/core";
-import { KnownError, NewAgentConfig } from "@skein/protocol";
+import { KnownError, NewAgentConfig, isKnownError } from "@skein/protocol";
 import { z } from "zod";
 import type { Agent, AgentOptions } from "./agent-interface.ts";
 import type { RegisteredAgent } from "./host.ts";
@@ -62,6 +63,12 @@ function refuseOtherProcess(options: AgentOptions): void {
           `The subagent "${subagent.name}" sets ${name}, but a subagent runs with the ${name} of its caller. Give both the same ${name}, or set it on the caller alone.`,
         );
     }
+}
+
+/** Whether a value is an agent, of this or of another installed copy of the package. */
+export function isAgent(value: object): value is Agent {
+  const { run, stream, sessions } = value as Partial<Agent>;
+  return typeof run === "function" && typeof stream === "function" && typeof sessions === "function";
 }
 
 /** Returns the registrations of an agent and its subagents. */
@@ -127,7 +134,7 @@ function registration(options: AgentOptions): RegisteredAgent {
   const all = [...tools, ...subagents.map(asTool), ...(skills.length > 0 ? [createSkillTool(skills)] : [])];
   const byName = new Map(all.map((tool) => [tool.name, tool]));
   if (byName.size < all.length) throw new KnownError("invalid", "Two tools of an agent have the same name.");
-  const parsedConfig = NewAgentConfig.safeParse({
+  const parsedConfig = checkedConfig({
     name: "Agent",
     model: "claude-sonnet-5-5",
     ...config,
@@ -136,19 +143,25 @@ function registration(options: AgentOptions): RegisteredAgent {
     ...(skills.length > 0 && { skills: skills.map(({ name, description }) => ({ name, description })) }),
     tool_schemas: all.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
   });
-  if (!parsedConfig.success) {
-    const [issue] = parsedConfig.error.issues;
-    throw new KnownError("invalid", `${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  checkAgentSettings(parsedConfig.data);
+  checkAgentSettings(parsedConfig);
   const agent: SessionAgent = {
-    id: derivedId("agent", parsedConfig.data.name),
+    id: derivedId("agent", parsedConfig.name),
     version: 1,
     status: "active",
     // If the agent has a custom memory, the type in the configuration is the type of this memory.
-    config: { ...parsedConfig.data, ...(memory && { memory_store_type: memory.type }) },
+    config: { ...parsedConfig, ...(memory && { memory_store_type: memory.type }) },
   };
   return { agent, tools: byName, validate, hooks, output: check, memory };
+}
+
+/** Checks the configuration of an agent. An error has the agent's name, because a file may have several agents. */
+function checkedConfig(config: Readonly<Record<string, unknown>>): z.output<typeof NewAgentConfig> {
+  try {
+    return parseInput(NewAgentConfig, config);
+  } catch (error) {
+    if (!isKnownError(error)) throw error;
+    throw new KnownError("invalid", `The agent ${JSON.stringify(config["name"])}: ${error.message}`, { cause: error });
+  }
 }
 
 /**

@@ -211,7 +211,7 @@ async function code({ configFile }: ServeSettings): Promise<Finding> {
     if (missing !== undefined) return { what, state: "wrong", says: `${configFile}: ${missing}` };
     return { what, state: "ok", says: `${configFile}: ${agents.length} agents, ${tools.size} tools.` };
   } catch (error) {
-    return { what, state: "wrong", says: `${configFile}: ${sentence(error)}` };
+    return { what, state: "wrong", says: sentence(error) };
   }
 }
 
@@ -260,6 +260,11 @@ async function sandbox(): Promise<Finding> {
 /** Checks whether a sandbox confines the programs that a model starts. */
 async function walls(settings: ServeSettings): Promise<Finding> {
   const what = "sandbox";
+  const isRead = await loadCode(settings.configFile).then(
+    () => true,
+    () => false,
+  );
+  if (!isRead) return { what, state: "note", says: "Not checked, because the config file cannot be loaded." };
   try {
     const rules = await rulesOf(settings);
     const { isKept, says } = await wallsState(rules);

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Tool } from "@skein/core";
-import type { Agent, AgentOptions } from "skein";
-import { agentWith, createAgent, importFile } from "skein/agent";
+import type { AgentOptions } from "skein";
+import { agentWith, createAgent, importFile, isAgent } from "skein/agent";
 import type { Answerer } from "../sessions/session-calls.ts";
 import type { Call } from "./command.ts";
 import { UsageError } from "./exit-codes.ts";
@@ -124,9 +124,4 @@ async function exported(file: string): Promise<object> {
 
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-function isAgent(value: object): value is Agent {
-  const { run, stream, sessions } = value as Partial<Agent>;
-  return typeof run === "function" && typeof stream === "function" && typeof sessions === "function";
 }

@@ -9,7 +9,7 @@ import type { Agent } from "../agent-interface.ts";
 import type { RegisteredAgent } from "../host.ts";
 import { importFile } from "../import-file.ts";
 import { refuseUnknown } from "../known-options.ts";
-import { refuseProcessOptions, registrationsOf } from "../registration.ts";
+import { isAgent, refuseProcessOptions, registrationsOf } from "../registration.ts";
 import { type ConfiguredModels, type GivenModels, configuredModels } from "../model-catalog.ts";
 import { checkedLimits } from "./limits.ts";
 import { checkedRetention } from "./retention.ts";
@@ -50,18 +50,23 @@ export interface ServedCode {
 
 export async function loadCode(file: string | undefined): Promise<ServedCode> {
   if (file === undefined) return codeOf({});
-  const loaded: { readonly default?: SkeinConfig } = await importFile(file);
+  const loaded: { readonly default?: SkeinConfig | null } = await importFile(file);
   if (typeof loaded.default !== "object" || loaded.default === null)
     throw new KnownError(
       "invalid",
-      `${file} has no default export. Expected: export default { agents: […], tools: […] }.`,
+      `${file} ${"default" in loaded ? "exports no object as default" : "has no default export"}. Expected: export default { agents: […], tools: […] }.`,
     );
   refuseUnknown(
     loaded.default,
     ["agents", "tools", "skills", "claude", "limits", "retention", "policy", "models"],
     file,
   );
-  return codeOf(loaded.default);
+  try {
+    return codeOf(loaded.default);
+  } catch (error) {
+    if (!isKnownError(error)) throw error;
+    throw new KnownError(error.code, `${file}: ${error.message}`, { cause: error });
+  }
 }
 
 /** Checks the content of a config file. Unknown fields are rejected. */
@@ -104,7 +109,12 @@ export function codeOf({
 function madeByCreateAgent(agent: Agent): readonly RegisteredAgent[] {
   const registered = registrationsOf(agent);
   if (registered.length === 0)
-    throw new KnownError("invalid", "agents: Each agent must be made by createAgent({ … }).");
+    throw new KnownError(
+      "invalid",
+      isAgent(agent)
+        ? `agents: "${agent.name}" was made by createAgent of another copy of the package skein. A server only serves agents of its own copy. Start the copy that this file imports: "npx skein serve" in its project.`
+        : "agents: Each agent must be made by createAgent({ … }).",
+    );
   refuseProcessOptions(agent);
   return registered;
 }

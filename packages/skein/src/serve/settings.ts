@@ -92,6 +92,8 @@ export interface ServeFlags {
 const DEFAULT_PORT = "7433";
 export const LOOPBACK = ["127.0.0.1", "localhost", "::1"];
 const CONFIG_FILE = "skein.config.ts";
+/** Names for which a config file would be missed without an error. */
+const OTHER_NAMES = ["js", "mjs", "cjs", "mts", "cts"].map((ending) => `skein.config.${ending}`);
 
 /**
  * Decides whether a real model is needed. If other machines can reach the server, it simulates answers only at the
@@ -278,6 +280,12 @@ function configFile(named: string | undefined, folder: string): string | undefin
   const file = resolve(folder, named ?? CONFIG_FILE);
   if (existsSync(file)) return file;
   if (named !== undefined) throw new KnownError("invalid", `There is no file "${named}" with agents and tools.`);
+  const other = OTHER_NAMES.find((name) => existsSync(resolve(folder, name)));
+  if (other !== undefined)
+    throw new KnownError(
+      "invalid",
+      `${resolve(folder, other)} is not read: the name of the config file is ${CONFIG_FILE}. Rename it, or use --config ${other}.`,
+    );
   return undefined;
 }
 
