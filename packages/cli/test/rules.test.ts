@@ -7,7 +7,7 @@ import { writeCorpus } from "@skein/history/testing";
 import { fileURLToPath } from "node:url";
 import { script } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { greeting } from "../src/commands/serve.ts";
+import { greeting, stopping } from "../src/commands/serve.ts";
 import { skein as everything } from "../src/main.ts";
 import type { Command, Group } from "../src/terminal/command.ts";
 import { isConfirmed } from "../src/terminal/confirm.ts";
@@ -177,7 +177,7 @@ test.skipIf(oldNode === undefined)(
     writeFileSync(join(folder, "installed", "package.json"), '{"type":"module"}');
     copyFileSync(bin, join(installed, "skein.js"));
     const said = (file: string): string => spawnSync(oldNode ?? "", [file], { encoding: "utf8" }).stderr;
-    expect(said(bin)).toContain('In a clone use "npx skein …"');
+    expect(said(bin)).toContain('In a clone, first type "npm install"');
     expect(said(join(installed, "skein.js"))).toContain("npm install node@24");
   },
 );
@@ -212,11 +212,21 @@ test("a server's greeting contains the key only on a terminal, so no log contain
   expect(greeting({ ...server, served }, { storeUrl: "memory:" }, false)).toContain(
     "Config   /srv/skein.config.ts (agents: Clerk, Cook; tools: refund)",
   );
+  expect(greeting({ ...server, notes: ["A typo."] }, { storeUrl: "memory:" }, false)).toContain(
+    "\n  Note     A typo.\n",
+  );
   expect(greeting(server, { storeUrl: "memory:" }, false)).not.toContain("the-secret-key");
   // A worker serves no route that needs a key.
   const worker = greeting(server, { storeUrl: "memory:", engine: { role: "worker" } }, true);
   expect(worker).toContain("only /health, /ready and /metrics");
   expect(worker).not.toMatch(/key|curl|Console/);
+});
+
+test("a stopping server says how many runs it waits for", () => {
+  expect(stopping(0)).toBe("\nStopping. Unfinished runs continue at the next start.");
+  expect(stopping(2)).toMatch(
+    /next start\. Waiting for 2 runs, at most 10 s\. Press Ctrl-C again to end immediately\.$/,
+  );
 });
 
 test("keys are listed as a table, with local times", async () => {

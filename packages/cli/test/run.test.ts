@@ -356,7 +356,7 @@ describe("skein run", () => {
 
 test.each([
   ["no prompt", ["run"], 2, /There is no prompt/],
-  ["an empty prompt", ["run", ""], 2, /at least one character/],
+  ["an empty prompt", ["run", ""], 2, /^There is no prompt/],
   ["two prompts", ["run", "a", "b"], 2, /quotes/],
   ["an unknown option", ["run", "a", "--modle", "x"], 2, /--modle/],
   ["an invalid cost", ["run", "a", "--max-cost", "much"], 2, /--max-cost/],

@@ -179,6 +179,17 @@ describe("with a session of two runs", () => {
   });
 });
 
+test("sessions follow says that nothing runs in a session, and which command shows what happened", async () => {
+  const folder = dataFolder();
+  await skein(folder, "run", "Hello");
+  const follower = start(folder, ["sessions", "follow", "last"]);
+  expect(await follower.says("Ctrl-C stops.")).toMatch(
+    /Following\. Nothing runs in it now\. "skein sessions show \S+" shows/,
+  );
+  follower.child.kill("SIGINT");
+  expect((await follower.ended).code).toBe(0);
+});
+
 test("sessions follow shows a run of another process while it happens, and sessions cancel ends that run", async () => {
   const folder = dataFolder();
   const running = start(folder, [

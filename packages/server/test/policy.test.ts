@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createKeys } from "@skein/server";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createStub } from "../../adapters/test/claude-code/stub.ts";
 import { openStore } from "../../skein/src/open-store.ts";
 import { codeOf } from "../../skein/src/serve/config-file.ts";
@@ -227,4 +227,16 @@ describe("the state of the sandbox", () => {
       await expect.poll(() => detail(alone)).toContain('required, because the key "second"');
     },
   );
+});
+
+test("the server says at its start which keys of the policy do not exist", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "skein-policy-keys-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const store = `sqlite:${folder}/skein.db`;
+  const opened = await openStore(store);
+  await createKeys({ records: opened.records }).make({ name: "guest", scopes: ["run"], tenant: "default" });
+  await opened.close();
+  const policy = { keys: { guest: { spendPerDayUsd: 20 }, gest: { spendPerDayUsd: 20 } } };
+  const { notes } = await testServer({ store, config: { policy } });
+  expect(notes).toEqual(['policy.keys names the key "gest", which does not exist. "skein keys list" shows the keys.']);
 });

@@ -60,6 +60,8 @@ export interface TestServer {
   readonly url: string;
   readonly key: string;
   readonly call: Caller;
+  /** What the server says at its start about probable mistakes. */
+  readonly notes: readonly string[];
   readonly logged: Record<string, unknown>[];
   readonly close: () => Promise<void>;
 }
@@ -113,7 +115,7 @@ export async function testServer(
   const close = (): Promise<void> => (closing ??= server.close());
   onTestFinished(close);
   const { key } = server.key;
-  return { url: server.url, key, call: caller(server.url, key), logged, close };
+  return { url: server.url, key, notes: server.notes, call: caller(server.url, key), logged, close };
 }
 
 /** Creates an agent and a session with it. */

@@ -237,6 +237,7 @@ async function wordsOf({ words, values, screen }: RunCall): Promise<string | und
     const done = screen.progress("Reading the prompt from stdin");
     return readAll(process.stdin).finally(done);
   }
-  if (word === undefined && values.session === undefined) throw new UsageError("There is no prompt.");
+  if (word?.trim() === "" || (word === undefined && values.session === undefined))
+    throw new UsageError("There is no prompt.");
   return word;
 }

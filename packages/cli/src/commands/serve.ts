@@ -35,12 +35,19 @@ export const serve = defineCommand({
     // The screen would end the process if nobody reads the greeting, so the greeting is printed without the screen.
     console.log(greeting({ ...server, served }, settings, process.stdout.isTTY));
     await stopped;
-    if (process.stdout.isTTY) console.log("\nStopping. Unfinished runs continue at the next start.");
+    if (process.stdout.isTTY) console.log(stopping(server.driven()));
     await Promise.race([server.close(), delay(STOP_MS, undefined, { ref: false })]);
     // A tool that ignores its abort signal would keep the process alive.
     return process.exit(EXIT.completed);
   },
 });
+
+/** Returns the text for the person who stops a server. A run in progress is given time to end its step. */
+export function stopping(driven: number): string {
+  const runs = driven === 1 ? "1 run" : `${driven} runs`;
+  const waits = driven === 0 ? "" : ` Waiting for ${runs}, at most 10 s. Press Ctrl-C again to end immediately.`;
+  return `\nStopping. Unfinished runs continue at the next start.${waits}`;
+}
 
 /** Starts a server. If the server cannot start, throws an error with the reason. */
 async function started(
@@ -89,14 +96,14 @@ interface Served {
 }
 
 type GreetedServer = Pick<RunningServer, "url" | "key" | "model" | "hasConsole" | "walls"> &
-  Partial<Pick<RunningServer, "metricsUrl" | "others">> & { readonly served?: Served | undefined };
+  Partial<Pick<RunningServer, "metricsUrl" | "others" | "notes">> & { readonly served?: Served | undefined };
 
 /**
  * Returns the text for the person who starts a server. Only a terminal gets the key, because other output is often
  * stored as a log.
  */
 export function greeting(
-  { url, metricsUrl, key, model, hasConsole, walls, served, others = [] }: GreetedServer,
+  { url, metricsUrl, key, model, hasConsole, walls, served, others = [], notes = [] }: GreetedServer,
   settings: Pick<ServeSettings, "storeUrl" | "simulates"> & { readonly engine?: Pick<ServeSettings["engine"], "role"> },
   isTerminal: boolean,
 ): string {
@@ -106,6 +113,7 @@ export function greeting(
     ...othersWords(others),
     ...(served ? [`  Config   ${servedWords(served)}`] : []),
     `  Sandbox  ${walls}`,
+    ...notes.map((note) => `  Note     ${note}`),
     ...(metricsUrl === undefined ? [] : [`  Metrics  ${metricsUrl}/metrics`]),
   ].join("\n");
   if (settings.engine?.role === "worker")

@@ -8,6 +8,8 @@ export interface FirstKey {
   readonly key: string;
   /** Undefined if the operator set the key. */
   readonly file: string | undefined;
+  /** A sentence about an earlier admin key that is still valid although its file was lost. */
+  readonly note?: string;
 }
 
 /**
@@ -38,10 +40,14 @@ export async function firstKey(
   const isReusable = kept !== undefined && KEY.test(kept) && !(await keys.has(kept));
   const first = { name: "first start", scopes: ["admin" as const], tenant: "default" };
   if (isReusable) return { key: await keys.make({ ...first, key: kept }), file };
+  const lost = kept === undefined ? (await keys.valid()).filter(({ name }) => name === first.name) : [];
   const key = await keys.make(first);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });
   chmodSync(file, 0o600);
-  return { key, file };
+  if (lost.length === 0) return { key, file };
+  const revoke = lost.map(({ id }) => `skein keys revoke ${id.slice(0, 12)}`).join("; ");
+  const note = `${file} was missing, so a new admin key was made. Earlier admin keys stay valid. To revoke them: ${revoke}`;
+  return { key, file, note };
 }
 
 /** The format of the keys from `Keys.make`. */

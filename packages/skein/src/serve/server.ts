@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { isDeadOwner, thisOwner } from "@skein/adapters/engines/owner";
 import { type Store, queuedRun, runLines } from "@skein/core";
-import type { Principal, ServerDeps, WallsState } from "@skein/server";
+import type { Keys, Principal, ServerDeps, WallsState } from "@skein/server";
 import { makeFolder } from "../make-folder.ts";
 import { openFiles } from "../open-files.ts";
 import { openStore } from "../open-store.ts";
@@ -82,11 +82,28 @@ export async function startServer(given: StartOptions): Promise<RunningServer> {
     const model = { description, simulated };
     const hasConsole = deps.console !== undefined;
     const { others } = parts;
-    return { url, metricsUrl, key, model, hasConsole, others, walls: (await walls()).brief, close };
+    const notes = [...(key.note === undefined ? [] : [key.note]), ...(await notesAboutKeys(keys, policy, code))];
+    const { driven } = parts.host;
+    return { url, metricsUrl, key, model, hasConsole, others, notes, walls: (await walls()).brief, driven, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Returns a sentence for each key that has rules but does not exist. Its name is probably misspelled. */
+async function notesAboutKeys(
+  keys: Pick<Keys, "valid">,
+  { claude }: ReturnType<typeof openPolicy>,
+  { policy }: StartOptions["code"],
+): Promise<readonly string[]> {
+  const names = new Set((await keys.valid()).map(({ name }) => name));
+  const lists = { "policy.keys": Object.keys(policy.keys), "claude.keys": claude.keys };
+  return Object.entries(lists).flatMap(([place, named]) =>
+    named
+      .filter((name) => !names.has(name))
+      .map((name) => `${place} names the key "${name}", which does not exist. "skein keys list" shows the keys.`),
+  );
 }
 
 function serverDeps(options: StartOptions, { store, parts }: { store: Store; parts: ServerParts }): ServerDeps {

@@ -18,6 +18,10 @@ export interface RunningServer {
   readonly others: readonly string[];
   /** Whether the console is served at `/`. */
   readonly hasConsole: boolean;
+  /** Sentences about settings that are accepted but are probably mistakes. */
+  readonly notes: readonly string[];
+  /** How many sessions this server runs now. */
+  driven(): number;
   /** Rejects new requests, ends the streams, and releases the server's sessions, so that other servers can run them. */
   close(): Promise<void>;
 }

@@ -55,3 +55,15 @@ test("a revoked key in SKEIN_API_KEY stays invalid: the next start is rejected",
   });
   expect(await keys.recognise(options.apiKey)).toBeUndefined();
 });
+
+test("if the file of the admin key was lost, the next start says that the earlier key stays valid, and how to revoke it", async () => {
+  const options = dataFolder();
+  const keys = newKeys();
+  const { key, file = "", note } = await firstKey(keys, options);
+  expect(note).toBeUndefined();
+  rmSync(file);
+  const [, id = ""] = /skein keys revoke (\S+)$/.exec((await firstKey(keys, options)).note ?? "") ?? [];
+  await keys.revoke(id);
+  expect(await keys.recognise(key)).toBeUndefined();
+  expect((await firstKey(keys, options)).note).toBeUndefined();
+});

@@ -21,11 +21,13 @@ export const follow = sessionCommand({
   run: (call) =>
     withSession(call, async ({ sessions, id }) => {
       const { values, screen } = call;
-      const { sequence } = await sessions.state(id);
+      const { sequence, run, queue } = await sessions.state(id);
       const stop = new AbortController();
       const stopListening = onStop(() => stop.abort());
       const events = sessions.follow(id, { after: values.after ?? sequence }, stop.signal);
-      screen.note(screen.paint.note.dim("Following. Ctrl-C stops.\n"));
+      const isIdle = run === null && queue.length === 0 && values.after === undefined;
+      const idle = isIdle ? ` Nothing runs in it now. "skein sessions show ${id}" shows what happened.` : "";
+      screen.note(screen.paint.note.dim(`Following.${idle} Ctrl-C stops.\n`));
       try {
         await (values.json ? printJson(screen, events) : print(screen, events));
       } finally {
