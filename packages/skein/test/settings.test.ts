@@ -201,3 +201,7 @@ test("files that an earlier version kept in the data folder are still read", asy
   await now.files.deleteSession?.(sessionId);
   await expect(now.files.get(storagePath)).rejects.toMatchObject({ code: "not_found" });
 });
+
+test("an error about an agent's settings names the agent and says in plain words what is wrong", () => {
+  expect(() => createAgent({ name: "Clerk", max_tokens: 0 })).toThrow(/^The agent "Clerk": max_tokens: (?!Too small)/);
+});
