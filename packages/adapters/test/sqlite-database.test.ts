@@ -1,4 +1,7 @@
-/** Whether a commit waits for the disk, which empty files are opened, and what statements keep in memory. */
+/**
+ * Tests whether a commit waits for the disk, which empty files are opened, and whether statements keep large values in
+ * memory.
+ */
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +11,7 @@ import { openDatabase } from "../src/stores/sqlite/database.ts";
 const NORMAL = 1;
 const FULL = 2;
 
-test("a commit waits for the disk if at least one of its jobs must survive a power failure", async () => {
+test("a commit waits for the disk if at least one of its writes must survive a power failure", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-database-"));
   const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
   onTestFinished(() => {
@@ -36,7 +39,7 @@ test("an old empty file is rejected as empty, and a new empty file is opened", (
   open().close();
 });
 
-test("a statement that has run does not keep a large value", () => {
+test("a finished statement does not keep a large parameter in memory", () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sqlite-values-"));
   const db = openDatabase({ file: join(folder, "skein.db"), busyMs: 1000, committed: () => {} });
   onTestFinished(() => {

@@ -62,7 +62,7 @@ async function closedStore(): Promise<string> {
 }
 
 describe("a file that cannot be used", () => {
-  test("a text file is rejected as a database", async () => {
+  test("a text file in place of the database file is rejected and left unchanged", async () => {
     mkdirSync(join(folder, "store"));
     writeFileSync(file, "Dear diary, ".repeat(1000));
     expect(await codeOf(open())).toBe("store_corrupt");
@@ -76,7 +76,7 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(open())).toBe("store_corrupt");
   });
 
-  test("damaged rows are found when they are read or written, and never treated as an empty log", async () => {
+  test("damaged rows are reported, at the latest when an event is appended", async () => {
     const sessionId = await closedStore();
     const bytes = readFileSync(file);
     writeFileSync(file, bytes.fill(0xff, 8192));
@@ -170,7 +170,7 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(store.claim({ owner: "w", leaseMs: 1000, sessionId: script.sessionId }))).toBe("unreadable");
   });
 
-  test("an append to a session of an earlier version raises the version of the session", async () => {
+  test("an append to a session with an earlier fact version raises the fact version", async () => {
     const script = await created(await open());
     const db = new DatabaseSync(file);
     db.exec("update heads set fact_version = 0");
@@ -247,7 +247,7 @@ describe("another process", () => {
         { stdio: ["ignore", "pipe", "inherit"] },
       );
       const exited = once(child, "exit");
-      // This process begins to append when the other process has begun.
+      // This process starts to append after the first append of the other process.
       await once(child.stdout, "data");
       for (let i = 0; i < EACH; i++) await script.prompt(`ours ${i}`);
       expect((await exited)[0]).toBe(0);
@@ -278,7 +278,7 @@ for (let i = 0; i < Number(count); i++) {
 await store.close();
 `;
 
-describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (needs root, for a small tmpfs)", () => {
+describe.skipIf(!isRoot)(isRoot ? "a separate disk" : "a separate disk (needs root, for a small tmpfs)", () => {
   let mount: string;
   beforeEach(() => {
     mount = join(folder, "store");
@@ -337,7 +337,7 @@ describe.skipIf(!isRoot)(isRoot ? "a disk of its own" : "a disk of its own (need
   });
 });
 
-test.skipIf(isRoot)("a folder that may not be written is rejected (for root: a read-only mount)", async () => {
+test.skipIf(isRoot)("a folder without write permission is rejected (as root, see the read-only disk)", async () => {
   const sessionId = await closedStore();
   chmodSync(join(folder, "store"), 0o500);
   chmodSync(file, 0o400);

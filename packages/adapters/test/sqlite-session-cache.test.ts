@@ -33,7 +33,7 @@ async function twoStores() {
   return { here, there, sessionId, read, rename };
 }
 
-test("an unchanged session is the same object in every answer", async () => {
+test("get and list return the same object for an unchanged session", async () => {
   const { read } = await twoStores();
   const [first] = await read();
   expect(first).toBeDefined();

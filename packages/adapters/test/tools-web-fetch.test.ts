@@ -86,7 +86,7 @@ test("if a name later resolves to another address, the connection goes to the ch
   expect(asked).toBe(100);
 });
 
-test("a name with a public and a private address is rejected", async () => {
+test("a name with an allowed and a forbidden address is rejected", async () => {
   const both = ((_name: string, _options: object, callback: (error: null, found: object[]) => void) =>
     callback(null, [
       { address: "127.0.0.2", family: 4 },
@@ -123,7 +123,7 @@ test("a page is returned as text, or with `raw` unchanged, or with `max_length` 
   expect(await fetchWith(here, { url, max_length: 5 })).toBe("Title\n[The page is longer; this is its beginning.]");
 });
 
-test("an answer that is too long is cut; an answer that takes too long, a compressed answer and an error status are rejected", async () => {
+test("a response that is too long is cut; a response that takes too long, a compressed response and an error status are rejected", async () => {
   const giant = await server((_, response) => {
     response.writeHead(200, { "content-type": "text/plain" });
     const pump = (): void => {

@@ -137,7 +137,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readdirSync(outside)).toEqual(["secret.txt"]);
     });
 
-    test("no tool leaves the folder through a link that is replaced during the check", async () => {
+    test("Read and Write do not leave the folder through a link that is replaced during the check", async () => {
       const { folder, outside, call } = world();
       const path = join(folder, "swap");
       const child = execFileSync("/bin/bash", [
@@ -173,7 +173,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("new");
     });
 
-    test("Glob and Grep do not follow links, and no tool waits for a pipe or a device", async () => {
+    test("Glob and Grep do not follow links, and Glob, Grep and Read do not wait for a pipe", async () => {
       const { folder, outside, call } = world();
       symlinkSync(outside, join(folder, "linked"));
       execFileSync("mkfifo", [join(folder, "pipe")]);
@@ -281,7 +281,7 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(found.sort()).toEqual(expected);
     });
 
-    test("Glob skips .git and node_modules unless they are named", async () => {
+    test("Glob skips node_modules unless the pattern names it", async () => {
       const { call, folder } = world();
       mkdirSync(join(folder, "node_modules/x"), { recursive: true });
       writeFileSync(join(folder, "node_modules/x/i.js"), "two");
@@ -433,7 +433,7 @@ test("in a PID namespace, a command sees no other processes, and processes that 
 });
 
 describe("TodoWrite", () => {
-  test("TodoWrite accepts a list, and a checklist in the form of the agent tables", async () => {
+  test("TodoWrite accepts a list of items, or a Markdown checklist", async () => {
     const { call } = toolsWorld();
     const todos = [
       { content: "Look", status: "completed", activeForm: "Looking" },

@@ -12,7 +12,7 @@ const hasScript = existsSync("/usr/bin/script");
 const wordsFor = (): readonly string[] => ["adopt", ID, "--root", agentData("codex").roots[0] ?? ""];
 
 test.each([[[]], [["--json"]]])(
-  "adopt %j lists the parts that it does not copy, and opens the store afterwards",
+  "`skein adopt` with the options %j lists the parts that it does not copy, even if it cannot open the store",
   async (more) => {
     const { code, err } = await skein(dataFolder(), ...wordsFor(), "--store", "sqlite:/dev/null/x.db", ...more);
     expect(code).toBe(2);
@@ -20,7 +20,7 @@ test.each([[[]], [["--json"]]])(
   },
 );
 
-test("adopt prints the command that continues the session, and the session's folder", async () => {
+test("`skein adopt` prints the command that continues the session, and the session's folder", async () => {
   const { code, out, err } = await skein(dataFolder(), ...wordsFor());
   expect([code, out]).toEqual([0, `${ID}\n`]);
   expect(err).toContain(
@@ -43,7 +43,7 @@ test("adopt --dry-run says how much would be copied, and what not", async () => 
   expect(existsSync(join(folder, "data", "skein.db"))).toBe(false);
 });
 
-test.skipIf(!hasScript)('on a terminal adopt asks before a partial copy; the answer "n" copies nothing', async () => {
+test.skipIf(!hasScript)('on a terminal, adopt asks before a partial copy; the answer "n" copies nothing', async () => {
   const folder = dataFolder();
   const line = [process.execPath, bin, ...wordsFor()].map((word) => `'${word}'`).join(" ");
   const child = spawn("script", ["-qec", line, "/dev/null"], { env: { ...environmentOf(folder), TERM: "xterm" } });

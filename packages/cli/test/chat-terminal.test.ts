@@ -63,7 +63,7 @@ test.each([
     "see\nhttps://example.org/a/very/long/path\nnow",
   ],
   ["blank lines are kept", "a\n\nb\n", "a\n\nb\n"],
-  ["a dash and a hash in the middle of a line", "a - b # c", "a - b # c"],
+  ["a dash and a hash in the middle of a line are not changed", "a - b # c", "a - b # c"],
 ])("Markdown on a terminal of 24 columns: %s", (_, text, expected) => {
   const whole = createMarkdownWriter({ columns: 24, paint });
   expect(whole.push(text) + whole.end()).toBe(expected);
@@ -121,7 +121,7 @@ function chatOnTerminal(folder: string, ...args: readonly string[]) {
 }
 
 test.skipIf(!hasScript)(
-  "on a terminal a paste is one prompt, an edit is shown before approval, always-allow is remembered, and Markdown fits",
+  "on a terminal a paste is one prompt, an edit is shown before approval, [a]lways is remembered, and Markdown is formatted",
   { timeout: 60_000 },
   async () => {
     const folder = dataFolder();
@@ -160,7 +160,7 @@ test.skipIf(!hasScript)(
 );
 
 test.skipIf(!hasScript)(
-  "the model reads text typed during a step before the next step, and /cancel ends the run",
+  "text typed during a step is accepted as a steering prompt, and /cancel ends the run",
   { timeout: 60_000 },
   async () => {
     const folder = dataFolder();

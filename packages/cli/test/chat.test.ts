@@ -70,7 +70,7 @@ test("approvals are given and denied, and frontend tools are answered at the pro
   expect((await chat.ended).code).toBe(0);
 });
 
-test("/fork continues in a copy", async () => {
+test("/fork continues the chat in a copy of the session", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   chat.type(script([{ text: "One." }]));
@@ -108,7 +108,7 @@ test("chat --session asks the open question of a waiting session", async () => {
   expect((await chat.ended).code).toBe(0);
 });
 
-test("every line of a pipe waits for the run of the line before, and gets its own answer", async () => {
+test("each line from a pipe waits for the run of the previous line, and gets its own answer", async () => {
   const folder = dataFolder();
   const chat = talk(folder);
   const first = `One? ${script([{ text: "First.", delayMs: 1500 }])}`;
@@ -136,14 +136,14 @@ test("every line of a pipe waits for the run of the line before, and gets its ow
   ]);
 });
 
-test("a line of a pipe answers the approval of the line before", async () => {
+test("a line from a pipe answers the approval question of the previous line's run", async () => {
   const chat = talk(dataFolder(), "--agent", agentFile);
   const deploy = { name: "deploy", input: { to: "production" } };
   chat.child.stdin?.end(`${script([{ tools: [deploy] }, { text: "Said: $LAST" }])}\nyes\n`);
   expect(await chat.ended).toMatchObject({ code: 0, out: "Said: deployed to production\n" });
 });
 
-test("/cancel from a pipe cancels the run of the line before", async () => {
+test("/cancel from a pipe cancels the run of the previous line", async () => {
   const chat = talk(dataFolder());
   chat.type(script([{ text: "First words.", chunk: 6, hang: { afterChunks: 1 } }]));
   await chat.says("First ");

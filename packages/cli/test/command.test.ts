@@ -80,7 +80,7 @@ test.each([
     /Cannot find package 'skein' .*Install Skein in this project\. .*npm run pack:local -- \/\S+/,
   ],
   ["a text in place of a list", 'export default { agents: "all" };', /must be lists/],
-  ["half an object", "export default {", /skein\.config\.ts:1 could not be loaded: /],
+  ["a syntax error", "export default {", /skein\.config\.ts:1 could not be loaded: /],
   ["code that throws", '\nthrow new Error("No database.");', /config\.ts:2 could not be loaded: No database\./],
 ])("a skein.config.ts with %s is rejected with an error message", async (_, text, sentence) => {
   const folder = dataFolder();

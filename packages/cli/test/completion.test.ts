@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { dataFolder, skein } from "./skein.ts";
 
-/** Asks a real shell for its completions, one per line. */
+/** For each shell, a script that prints the shell's completions, one per line. */
 const SHELLS = {
   bash: `source "$1"; shift
     t() { COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _skein; printf '%s\\n' "\${COMPREPLY[@]}"; }; t "$@"`,

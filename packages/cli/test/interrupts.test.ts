@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { onInterrupt } from "../src/terminal/interrupts.ts";
 import { createScreen } from "../src/terminal/screen.ts";
 
-test("the first Ctrl-C cancels, the second ends the process, and afterwards no listener is left", () => {
+test("the first Ctrl-C calls `cancel`, the second ends the process, and `stop` removes the listener", () => {
   const exit = vi.spyOn(process, "exit").mockImplementation(() => undefined as never);
   const written = vi.spyOn(process.stderr, "write").mockReturnValue(true);
   // Listeners of earlier test files in this worker must not get this test's signal.

@@ -35,7 +35,7 @@ test("a running server accepts a new key in its tenant and scope until the key i
   expect(await skein(data, "keys", "revoke", "guest")).toMatchObject({ code: 3, err: expect.stringMatching(/no key/) });
 });
 
-test("keys and doctor with --json print one JSON line for each item, with every field", async () => {
+test("`skein keys` and `skein doctor` with --json print one JSON line for each item, with every field", async () => {
   const data = folder();
   const values = async (...args: readonly string[]) => lines((await skein(data, ...args, "--json")).out);
   const [made] = await values("keys", "make", "guest", "--scope", "read,run");
@@ -50,7 +50,7 @@ test("keys and doctor with --json print one JSON line for each item, with every 
   expect(await values("doctor", "--port", "0")).toContainEqual({ what: "node", state: "ok", says: process.version });
 });
 
-test("after keys rotate, a running server accepts both keys, and the list says until when", async () => {
+test("after `skein keys rotate`, a running server accepts both keys, and the list says until when", async () => {
   const data = folder();
   const { url } = await testServer({ data, store: `sqlite:${join(data, "skein.db")}` });
   const old = (await skein(data, "keys", "make", "ci", "--owner", "team-a", "--expires", "90")).out.trim();

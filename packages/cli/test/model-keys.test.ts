@@ -1,4 +1,7 @@
-/** Keys of models stay in the process that calls the models: programs that a model can start do not see them. */
+/**
+ * Tests that the API keys of models stay in the process that calls the models: programs that a model can start do not
+ * see these keys.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +28,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-test("Bash and a stdio MCP server do not see the keys of models that are in the environment or in the store", async () => {
+test("Bash and a stdio MCP server do not see the API keys of models, whether the keys are in the environment or in the store", async () => {
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
   const home = dataFolder();

@@ -61,7 +61,7 @@ test.each([
   [", and no data of another agent in its usual place", "adopt", "0"],
   ["", "history", "list", "--source", "claude-code"],
   ["", "sql", "SELECT 1", "--root", "FOLDER/.claude"],
-])("without sessions%s, skein %s %s proposes the option --root", async (others, ...args) => {
+])("without Claude Code's data directory%s, skein %s %s proposes the option --root", async (others, ...args) => {
   const folder = dataFolder();
   const { code, err } = await skeinProcess(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   const place = join(folder, ".claude");
@@ -128,7 +128,7 @@ test.each([
   [["run", "Hello", "--json", "--format", "raw"], "--json and --format cannot be used together."],
   [["sessions", "import", "FOLDER"], "FOLDER is a folder. Name a file."],
   [["sql", "-f", "FOLDER"], "FOLDER is a folder. Name a file."],
-])("%j is rejected before anything is created", async (args, sentence) => {
+])("%j is rejected, and no folder is created", async (args, sentence) => {
   const folder = dataFolder();
   const { code, out, err } = await skein(folder, ...args.map((word) => word.replace("FOLDER", folder)));
   expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -73,7 +73,7 @@ test.each([
   ["-1", undefined],
   ["1e3", undefined],
   ["much", undefined],
-])("%j is parsed as dollars", (text, micros) => {
+])("%j as an amount of dollars gives %j millionths of a dollar", (text, micros) => {
   expect(dollars.read(text)).toBe(micros);
 });
 

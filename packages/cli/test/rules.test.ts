@@ -66,7 +66,7 @@ describe("options", () => {
       });
   });
 
-  test("the error of mcp --root for a missing data directory has its path", async () => {
+  test("the error of `skein mcp --root` for a missing data directory contains its path", async () => {
     expect(await call("mcp", "--root", "/nope")).toMatchObject({ code: 3, err: expect.stringContaining("/nope") });
   });
 });
@@ -78,7 +78,7 @@ test.each([
   ["no\n", false],
   ["\u0003", false],
   ["\u0004", false],
-])("irreversible commands ask for confirmation on a terminal: %j is %s", async (typed, isYes) => {
+])("on a terminal, %j in answer to a question for confirmation means %s", async (typed, isYes) => {
   const terminal = () => Object.assign(new PassThrough(), { isTTY: true });
   const input = terminal();
   const asked = isConfirmed("Delete it?", "unused", { input, output: terminal() });
@@ -236,7 +236,7 @@ test("keys are listed as a table, with local times", async () => {
   expect(out).toMatch(/ guest +acme +run,sql +\d{4}-\d\d-\d\d \d\d:\d\d +valid\n/);
 });
 
-test("the answers of several statements with --json are one document, with an element for each statement", async () => {
+test("with --json, the answers to several SQL statements are one JSON document with an element for each statement", async () => {
   const { out } = await call("sql", "SET threads = 1; SELECT 1 AS a; SELECT 2 AS b UNION ALL SELECT 3", "--json");
   expect(JSON.parse(out)).toEqual([[], [{ a: 1 }], [{ b: 2 }, { b: 3 }]]);
   expect(JSON.parse((await call("sql", "SELECT 1 AS a", "--json")).out)).toEqual([{ a: 1 }]);

@@ -25,7 +25,7 @@ describe("skein run", () => {
     expect((await skein(folder, "run", "Hi", "--model", "claude-haiku-4-5")).err).not.toContain("not a model");
   });
 
-  test("in production a missing key is an error without a note about the simulation", async () => {
+  test("in production a missing API key is an error without a note about the simulation", async () => {
     const env = { ...environmentOf(dataFolder()), NODE_ENV: "production" };
     const { code, out, err } = await call(["run", "Hello"], { env });
     expect({ code, out }).toEqual({ code: 2, out: "" });
@@ -127,7 +127,7 @@ describe("skein run", () => {
     expect(await run(bytes)).toMatchObject({ code: 2, err: expect.stringContaining("neither an image") });
   });
 
-  test("--output-schema prints an answer that fits, and nothing if no answer fits", async () => {
+  test("--output-schema prints an answer that fits the schema, and nothing if no answer fits", async () => {
     const folder = dataFolder();
     const file = join(folder, "total.json");
     writeFileSync(
@@ -169,7 +169,7 @@ describe("skein run", () => {
     expect(lines(shown.out)[0]).toMatchObject({ total_runs: 2 });
   });
 
-  test("a run that waits prints what it waits for and how to answer, and continues afterwards", async () => {
+  test("a run that waits prints what it waits for and how to answer, and continues after the answer", async () => {
     const folder = dataFolder();
     const call = { name: "deploy", input: { to: "production" }, id: "toolu_deploy" };
     const steps = [{ tools: [call] }, { text: "Result: $LAST" }];
@@ -227,7 +227,7 @@ describe("skein run", () => {
     expect((await started.ended).code).toBe(130);
   });
 
-  test("SIGTERM leaves the run open, and another process continues it", async () => {
+  test("after SIGTERM the run is unfinished, and another process continues it", async () => {
     const folder = dataFolder();
     const simulator = await createSimulator();
     onTestFinished(() => simulator.close());
@@ -255,7 +255,7 @@ describe("skein run", () => {
     expect(err).toMatch(/Failed: .*budget/);
   });
 
-  test("--model and --system reach the session", async () => {
+  test("--model and --system set the session's model and system prompt", async () => {
     const folder = dataFolder();
     const first = await skein(folder, "run", "2+2", "--model", "claude-haiku-5-5", "--system", "Be brief.", "--json");
     expect(lines(first.out)[0]).toMatchObject({
@@ -291,14 +291,14 @@ describe("skein run", () => {
     const sign = { json: "[DONE]", xml: "<content-block-text>", raw: "message_stop" }[format] ?? "";
     expect(out).toContain(sign);
     expect(out).toMatch(/\n$/);
-    // In the formats for programs, each line is a frame.
+    // In the formats json and raw, each line is a JSON object or [DONE].
     if (format !== "xml")
       for (const line of out.trim().split("\n")) if (line !== "[DONE]") expect(JSON.parse(line)).toHaveProperty("type");
     const failed = await skein(dataFolder(), "run", script([{ error: { status: 400 } }]), "--format", format);
     expect(failed.code).toBe(1);
   });
 
-  test("the example prompt of the simulator asks a question, and continues with the answer", async () => {
+  test("with the simulator's example prompt, the run asks a question and continues with the answer", async () => {
     const folder = dataFolder();
     const proposed = /such as "([^"]+)"/.exec((await skein(folder, "run", "Hello.")).out)?.[1] ?? "";
     const asked = await skein(folder, "run", proposed);
@@ -313,7 +313,7 @@ describe("skein run", () => {
     });
   });
 
-  test("with --format, a run that waits prints the command that answers it", async () => {
+  test("with --format, a run that waits for an answer prints the command that gives the answer", async () => {
     const folder = dataFolder();
     const questions = [{ question: "Which?", header: "Pick", options: [{ label: "a" }, { label: "b" }] }];
     const prompt = script([{ tools: [{ name: "AskUserQuestion", input: { questions } }] }, { text: "Thanks." }]);
@@ -323,7 +323,7 @@ describe("skein run", () => {
     expect(err).toMatch(/skein sessions answer \S+ toolu_/);
   });
 
-  test("--tools lets the agent work in a folder", async () => {
+  test("--tools gives the agent tools that work in a folder", async () => {
     const folder = dataFolder();
     const input = { file_path: join(folder, "note.txt"), content: "written" };
     const { code } = await skein(

@@ -1,4 +1,4 @@
-/** Every session command with --server, on the sessions of a server that runs in this process. */
+/** Tests of the commands `run`, `sessions` and `runs` with --server, and of processes that run `skein serve`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ const deploy = defineTool({
   run: ({ to }) => `deployed to ${to}`,
 });
 
-test("run, sessions and runs work on a server in the same way as on a store", async () => {
+test("`skein run`, `skein sessions` and `skein runs` work on a server in the same way as on a store", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
   const call = (...args: readonly string[]): Promise<Ended> => skein(folder, "--server", url, ...args);
@@ -58,7 +58,7 @@ test("run, sessions and runs work on a server in the same way as on a store", as
   expect(await json("sessions", "list")).toMatchObject([{ id }]);
 });
 
-test("run --server prints the id of the new session before the model answers, as text and as XML", async () => {
+test("`skein run --server` prints the id of the new session before the model answers, as text and as XML", async () => {
   const folder = dataFolder();
   const { url } = await testServer({ data: join(folder, "data"), store: `sqlite:${join(folder, "skein.db")}` });
   for (const format of [[], ["--format", "xml"]]) {
@@ -217,7 +217,7 @@ test("a call without a key is rejected, and the error names the variable for the
   expect(err).toContain("SKEIN_API_KEY");
 });
 
-test("run --server shows the question of a subagent's subagent, also if 100 newer sessions of the server wait", async () => {
+test("`skein run --server` shows the question of a subagent's subagent, even if 100 newer sessions on the server wait", async () => {
   const folder = dataFolder();
   const gate = Promise.withResolvers<void>();
   const hold = defineTool({
@@ -251,7 +251,7 @@ test("run --server shows the question of a subagent's subagent, also if 100 newe
   expect(await run.ended).toMatchObject({ code: 5, err: expect.stringMatching(/sessions answer \S+ \S+ yes /) });
 });
 
-test("run, sessions show and sessions list print the queue position of a waiting prompt", async () => {
+test("`run`, `sessions show` and `sessions list` print the queue position of a waiting prompt", async () => {
   const folder = dataFolder();
   const gate = Promise.withResolvers<void>();
   const hold = defineTool({

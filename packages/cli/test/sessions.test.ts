@@ -76,7 +76,7 @@ describe("with a session of two runs", () => {
     expect(again).toMatchObject({ code: 4, err: `${file} exists already. --force replaces it.\n` });
   });
 
-  test("sessions import accepts the output of sessions export and the server's document, and rejects anything else", async () => {
+  test("sessions import accepts the output of sessions export and the server's document, and rejects other content", async () => {
     const exported = (await call("sessions", "export", id)).out;
     const file = (name: string, content: string): string => {
       writeFileSync(join(folder, name), content);
@@ -148,7 +148,7 @@ describe("with a session of two runs", () => {
   });
 
   test.each([
-    ["sessions show", ["sessions", "show"], 2],
+    ["sessions show without an id", ["sessions", "show"], 2],
     ["sessions show with two sessions", ["sessions", "show", "a", "b"], 2],
     ["sessions show of an unknown session", ["sessions", "show", nobody], 3],
     ["sessions show of a text that is not an id", ["sessions", "show", "../../etc/passwd"], 3],

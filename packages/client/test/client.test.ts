@@ -106,7 +106,7 @@ test("follow says when a connection is open again, and the application can end t
   await following;
 });
 
-test("follow ends with the session, and throws errors that a retry would not fix", async () => {
+test("follow ends when its session is deleted, and throws errors that a retry would not fix", async () => {
   const { url, key } = await testServer();
   const client = createClient({ url, apiKey: key });
   const agent = await client.createAgent({ body: { name: "Helper" } });

@@ -1,4 +1,4 @@
-/** The stream over all sessions, followed by the client. */
+/** Tests that the client follows the stream of changes of all sessions. */
 import { createClient } from "@skein/client";
 import { expect, test } from "vitest";
 import { storeOf } from "../../server/test/any-store.ts";

@@ -32,7 +32,8 @@ afterEach(async () => {
 });
 
 async function opened(): Promise<Store> {
-  // A server of the previous version does not start on a newer schema, but one that is already running continues to work.
+  // A server of the earlier version does not start on a newer schema, but one that is already running continues to
+  // work.
   before = await (await storeBefore())({ url: database.url, poolSize: 2 });
   return createPostgresStore({ url: database.url, poolSize: 4, now: () => clock }).then((store) => {
     closing = () => store.close();
@@ -52,7 +53,7 @@ const QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
   { by: "agent", from: at(-2.5), to: at(-0.5) },
   { by: "day", from: at(0.1), to: at(0.2) },
 ];
-/** Queries that the previous version does not have. */
+/** Queries that the earlier version does not have. */
 const NEW_QUERIES: readonly Omit<UsageQuery, "tenant">[] = [
   { by: "key" },
   { by: "key", secondKey: "model", from: at(-1.5) },
@@ -224,7 +225,7 @@ test("a migration moves the tool calls of adopted sessions in the sums to the da
   expect(indexes.rows).toEqual([{ name: "log_events_time", valid: true }]);
 });
 
-test("rows that servers of the previous version write are in the sums", async () => {
+test("rows that servers of an earlier version write are in the sums", async () => {
   const store = await opened();
   const script = createScript({ store: before, ids });
   await script.create();

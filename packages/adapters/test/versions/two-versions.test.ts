@@ -34,7 +34,7 @@ async function connected(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Makes a database of the previous schema with sessions. One event has a body that is stored as a blob. */
+/** Makes a database of an earlier schema (7) with sessions. One event has a body that is stored as a blob. */
 async function filled(sessions: number) {
   const url = await emptyDatabase();
   const before = await opened(createStoreBefore, url);
@@ -59,7 +59,7 @@ const wholeLog = (events: readonly Event[]): readonly number[] => events.map(({ 
 const counted = (length: number): readonly number[] => Array.from({ length }, (_, at) => at + 1);
 const SINGLE = "select relname as name from pg_class where relname = 'events_single'";
 
-test("a server of the previous version keeps working while a new server migrates the database and moves the events", async () => {
+test("a server of an earlier version keeps working while a new server migrates the database and moves the events", async () => {
   const { url, before, scripts } = await filled(12);
   const client = await connected(url);
   const over = new AbortController();
@@ -95,7 +95,7 @@ test("a server of the previous version keeps working while a new server migrates
   expect(await now.get(scripts[2]?.sessionId ?? "")).toBeUndefined();
 });
 
-test("events that are not moved yet are read, repeated, scanned and deleted like moved events", async () => {
+test("events that are not moved yet are read, recognised if appended again, scanned and deleted like moved events", async () => {
   const { url, before, scripts } = await filled(3);
   const release = await holdMover(url);
   const now = await opened(createPostgresStore, url);
@@ -148,7 +148,7 @@ async function waitedFor(client: pg.Client): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("the end of a move of events never causes a deadlock for a server of the previous version", async () => {
+test("the end of a move of events never causes a deadlock for a server of an earlier version", async () => {
   const { url, scripts } = await filled(2);
   const reader = await connected(url);
   const client = await connected(url);
@@ -169,7 +169,7 @@ test("the end of a move of events never causes a deadlock for a server of the pr
   expect((await now.read(first?.sessionId ?? "")).at(-1)).toMatchObject({ data: { title: "meanwhile" } });
 });
 
-test("a migration never causes a deadlock for a server of the previous version", async () => {
+test("a migration never causes a deadlock for a server of an earlier version", async () => {
   const { url, scripts } = await filled(1);
   const id = scripts[0]?.sessionId;
   const [server, other, client] = [await connected(url), await connected(url), await connected(url)];

@@ -58,13 +58,13 @@ test.each([
   ["an unknown project", ["list", "--project", "/nowhere"], 3, "/nowhere"],
   ["an unknown plan", ["plans", "zzz"], 3, "zzz"],
   ["an unknown subagent", ["show", "agent-zzz"], 3, "zzz"],
-  ["no migration", ["undo"], 3, "no migration"],
+  ["an undo without a migration", ["undo"], 3, "no migration"],
   ["a migration into itself", ["migrate", "--from", "/work/app", "--to", "/work/app/sub", "--yes"], 2, "inside"],
   ["an unknown format", ["export", "0", "--format", "pdf"], 2, "pdf"],
   ["an export without a session", ["export"], 2, "Which session?"],
   ["a preview without a session", ["export", "--redact", "--preview"], 2, "Which session?"],
   ["a preview of all and of one session", ["export", "0", "--all", "--redact", "--preview"], 2, "leave out the ids"],
-  ["nothing archived", ["restore", "11111111"], 3, "11111111"],
+  ["a restore of a session that is not archived", ["restore", "11111111"], 3, "11111111"],
 ])("%s is rejected with an error message and an exit code", async (_, args, code, text) => {
   const result = await createWorld().run(...args);
   expect({ code: result.code, out: result.out }).toEqual({ code, out: "" });
@@ -361,7 +361,7 @@ test("history search accepts words, phrases, patterns and filters, and marks the
   expect(out).toMatch(/▸ FAIL parser\n.+\n {4}line three/);
 });
 
-test("history usage counts each call once, with the same numbers by day, model, project and session", async () => {
+test("history usage counts each model call once, with the same numbers by day, model, project and session", async () => {
   const world = createWorld();
   const report = JSON.parse((await world.run("usage", "--json", "--timezone", "UTC")).out) as Record<
     string,
@@ -476,7 +476,7 @@ test("history usage --limit shows the newest days, or the most expensive models,
   expect(await shown("session", "--limit", "0")).toEqual([]);
 });
 
-test("history files lists copies, prints one, and compares two", async () => {
+test("history files lists the copies of a session's files, prints one copy, and compares two", async () => {
   const world = createWorld();
   expect((await world.run("files", first)).out).toMatch(/2 .+\/work\/app\/a\.ts/);
   expect((await world.run("files", first, "a.ts")).out).toMatch(/1 .+u1\n[\s\S]*2 .+u3/);
@@ -486,7 +486,7 @@ test("history files lists copies, prints one, and compares two", async () => {
   expect((await world.run("files", first, "b.ts")).code).toBe(3);
 });
 
-test("history plans and todos show which items are done", async () => {
+test("`history plans` and `history todos` show which items are done", async () => {
   const world = createWorld();
   expect((await world.run("plans")).out).toMatch(/1\/2 +make-it-fast +Make it fast/);
   expect((await world.run("plans", "make")).out).toContain("- [ ] cut");
@@ -495,7 +495,7 @@ test("history plans and todos show which items are done", async () => {
   expect((await world.run("todos", "--open")).out).not.toContain("old todo");
 });
 
-test("history verify and check end with exit code 1 if something is damaged or unknown", async () => {
+test("`history verify` and `history check` end with exit code 1 if something is damaged or unknown", async () => {
   const world = createWorld();
   expect((await world.run("verify")).code).toBe(0);
   expect((await world.run("check")).code).toBe(0);
@@ -513,7 +513,7 @@ test("history verify and check end with exit code 1 if something is damaged or u
   expect((await world.run("show", "0")).code).toBe(1);
 });
 
-test("verify reports a file of another agent among Claude Code's sessions as damage", async () => {
+test("`history verify` reports a file of another agent among Claude Code's sessions as damage", async () => {
   const world = createWorld();
   const id = "33333333-cccc-4ccc-8ccc-cccccccccccc";
   world.write(
@@ -531,7 +531,7 @@ test("verify reports a file of another agent among Claude Code's sessions as dam
   );
 });
 
-test("history verify and check read only the sessions that --project, --since and --until select", async () => {
+test("`history verify` and `history check` read only the sessions that --project, --since and --until select", async () => {
   const world = createWorld();
   appendFileSync(join(world.root, "projects/-work-app", `${first}.jsonl`), '{"type":"from-the-future"}\n{"torn": \n');
   for (const command of ["verify", "check"]) {
@@ -547,7 +547,7 @@ test("history verify and check read only the sessions that --project, --since an
 test.each([
   ["--project", "/work/other"],
   ["--until", "2026-10-15"],
-])("archive %s %s archives only the selected sessions", async (...filter) => {
+])("history archive %s %s archives only the selected sessions", async (...filter) => {
   const world = createWorld();
   expect((await world.run("archive", ...filter)).out).toContain("1 file:");
   rmSync(join(world.root, "projects"), { recursive: true });
@@ -594,11 +594,11 @@ test("an unreadable folder gives exit code 4", ({ skip }) => {
     ...user,
   });
   chmodSync(join(world.root, "projects"), 0o700);
-  if (status === null || stderr.includes("MODULE_NOT_FOUND")) return skip("nobody else may run this program");
+  if (status === null || stderr.includes("MODULE_NOT_FOUND")) return skip("other users may not run this program");
   expect({ status, stderr }).toEqual({ status: 4, stderr: expect.stringContaining("no right") as string });
 });
 
-test("history migrate shows its plan, asks, and moves sessions; history undo moves them back", async () => {
+test("history migrate shows its plan, and moves sessions only with --yes; history undo moves them back", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -618,7 +618,7 @@ test("history migrate shows its plan, asks, and moves sessions; history undo mov
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("history archive keeps a deleted session readable, and restore brings it back", async () => {
+test("after `history archive` a deleted session stays readable, and `history restore` restores its file", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const before = readFileSync(file);
@@ -634,7 +634,7 @@ test("history archive keeps a deleted session readable, and restore brings it ba
   expect(readFileSync(file)).toEqual(before);
 });
 
-test("history watch shows a line while it is written", async () => {
+test("history watch shows a line after it was written", async () => {
   const world = createWorld();
   const file = join(world.root, "projects/-work-app", `${first}.jsonl`);
   const watching = start(world.folder, ["history", "watch", "--json", "--root", world.root]);
@@ -654,7 +654,7 @@ test("history watch shows a line while it is written", async () => {
   );
 });
 
-test("the sessions of several --root folders are read together", async () => {
+test("a second --root folder without sessions does not hide the sessions of the first folder", async () => {
   const world = createWorld();
   const other = join(world.folder, "other");
   mkdirSync(join(other, "projects/-x"), { recursive: true });

@@ -181,7 +181,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-test("a client that asks for progress gets a notice every second while a call runs", async () => {
+test("a client that asks for progress gets a progress notification while a call runs", async () => {
   const { promise: heard, resolve: hear } = Promise.withResolvers<unknown>();
   const sql = {
     async *ask() {

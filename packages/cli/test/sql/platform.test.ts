@@ -83,7 +83,7 @@ test("the platform's tables have the rows of the views in the store, and these r
   expect(sessions?.rows).toEqual([["Nothing yet"]]);
 });
 
-test("all_usage counts the calls of an adopted session once, with and without the files of Claude Code", async () => {
+test("all_usage counts the model calls of an adopted session once, with and without the files of Claude Code", async () => {
   const folder = mkdtempSync(join(tmpdir(), "skein-sql-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const [id = ""] = writeCorpus({ folder, files: 2, bytes: 200_000, seed: 5, subagentEvery: 0 }).sessions;
@@ -214,7 +214,7 @@ test("the platform's tables have the same rows for every kind of store", { timeo
   }
 });
 
-test("skein sql finds the store of the data folder, and creates none", async () => {
+test("`skein sql` shows no rows if there is no store, and the rows of the store that --store names", async () => {
   const folder = dataFolder();
   const question = "SELECT count(*) AS n FROM platform.sessions";
   expect(lines((await skein(folder, "sql", question, "--format", "jsonl")).out)).toEqual([{ n: 0 }]);

@@ -94,7 +94,7 @@ describe("skein sql", () => {
   );
 
   test(
-    "results of a file's statements are titled with comments; examples have names, and the schema has explanations",
+    "the results of a file's statements have the comments as titles; examples have names, and the schema has explanations",
     { timeout: 120_000 },
     async () => {
       const folder = home("about a test");
@@ -253,7 +253,7 @@ describe("skein sql cache", () => {
   };
 
   test(
-    "skein sql cache prints the place of the copy, makes it only once in several processes, and removes it",
+    "`skein sql cache` prints where the copy is; `cache build` makes the copy, and `cache clear` removes it",
     { timeout: 120_000 },
     async () => {
       const folder = home("kept");
@@ -285,7 +285,7 @@ describe("skein sql cache", () => {
   );
 
   test(
-    "after a statement over large files, a copy is made in the background, and the next statement uses it",
+    "after a statement over large files, a copy is made in the background, and is not made again for unchanged files",
     { timeout: 180_000 },
     async () => {
       const folder = home("small");
@@ -301,7 +301,7 @@ describe("skein sql cache", () => {
       const isMade = (): boolean =>
         existsSync(copies) && readdirSync(copies).some((name) => /^[^.]+\.duckdb$/.test(name));
       await expect.poll(isMade, { timeout: 120_000 }).toBe(true);
-      // The builder holds its lock until it ends.
+      // The background build holds its lock until it ends.
       const build = async (): Promise<string> => (await skein(folder, "sql", "cache", "build")).out;
       await expect.poll(build, { interval: 500 }).toBe("The copy is up to date.\n");
       const status = await skein(folder, "sql", "cache");

@@ -11,7 +11,10 @@ import { naughtyText } from "./naughty-text.ts";
 /** How long something asynchronous may take. */
 const SOON = { timeout: 10_000, interval: 5 };
 
-/** Tests the rules of every bus. A call of `open` connects another machine to the same bus. */
+/**
+ * Tests the rules that every `Bus` must keep. A bus carries messages between the machines of a deployment; each call of
+ * `open` connects one more machine.
+ */
 export function describeBus(name: string, open: () => Promise<Bus>): void {
   describe(`${name}: bus contract`, () => {
     const ids = createIds();
@@ -27,7 +30,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       await Promise.all(machines.map((machine) => machine.close()));
     });
 
-    /** Collects everything that arrives on a channel. Resolves when messages of `from` arrive. */
+    /** Collects what `machine` receives on the channel. Resolves when messages of `from` arrive. */
     async function hears(machine: Bus, channel: string, from: Bus): Promise<unknown[]> {
       const heard: unknown[] = [];
       machine.listen(channel, (words) => heard.push(words));
@@ -64,7 +67,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       expect(a.instance).not.toBe(b.instance);
     });
 
-    describe("drafts", () => {
+    describe("pieces of unfinished answers (drafts)", () => {
       const sessionId = ids();
       let made: ReturnType<typeof createBusLive>;
       let read: ReturnType<typeof createBusLive>;
@@ -96,7 +99,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         return seen;
       }
 
-      test("a reader on another machine that joins in the middle of an answer gets all its drafts", async () => {
+      test("a reader on another machine that joins in the middle of an answer gets all pieces of the answer", async () => {
         for (let n = 0; n < 5; n++) made.publish(piece(n));
         const seen = reader(read);
         const own = reader(made);
@@ -108,7 +111,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
         expect([seen, late, own]).toEqual([whole, whole, whole]);
       });
 
-      test("a reader gets all drafts of the next answer, and a later reader gets only current drafts", async () => {
+      test("a reader gets all pieces of the next answer, and a later reader gets no pieces of ended answers", async () => {
         const seen = reader(read);
         await expect
           .poll(() => {
@@ -142,7 +145,7 @@ export function describeBus(name: string, open: () => Promise<Bus>): void {
       });
     });
 
-    test("a machine that gets a notice of new events reads the session, and does not forward the notice", async () => {
+    test("a store tells its listeners about a notice of new events from another machine, and does not forward the notice", async () => {
       const [here, there] = [createMemoryStore(), createMemoryStore()];
       const stops = [nudgeOthers({ store: here, bus: a }), nudgeOthers({ store: there, bus: b })];
       const poked: string[] = [];

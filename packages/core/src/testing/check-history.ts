@@ -16,19 +16,19 @@ export type * from "./check-history/history.ts";
  * |-----|-----------|-------|
  * | I1  | no acknowledged operation is lost | operations |
  * | I2  | no prompt and no event is stored twice | operations, logs |
- * | I3  | sequences are 1..n, of events and of messages | logs, rows |
+ * | I3  | the sequences of events, and those of messages, are 1..n | logs, rows |
  * | I4  | a reader never sees n+1 before n | streams |
- * | I5  | at most one worker may write: the fences of accepted writes never decrease | authority |
+ * | I5  | at most one worker may write: the fences (lease numbers) of accepted writes never decrease | authority |
  * | I6  | at most one run at a time in a session | logs, rows |
  * | I7  | a run ends exactly once and never changes afterwards | logs, rows |
- * | I8  | effects: at most once for `once`, at least once after a recorded success, none without an intent | effects |
+ * | I8  | a `once` call takes effect at most once; a success has an effect; no effect precedes `tool.started` | effects |
  * | I9  | every tool_use has one tool_result in the next message | transcripts |
- * | I10 | a stream, and every row, equals the log | streams, rows |
+ * | I10 | every stream and every row equals the log | streams, rows |
  * | I11 | resuming at any place yields exactly the rest | streams |
  * | I12 | every model call is counted once | logs, effects, rows |
  * | I13 | a cancelled run begins nothing new | logs |
  * | I14 | a fork copies a prefix of its parent; the parent is unchanged | transcripts |
- * | I16 | after the faults everything accepted ends (only with `mustFinish`) | logs |
+ * | I16 | after the faults every accepted prompt is read and every run ends (only with `mustFinish`) | logs |
  * | bug | an operation or a process reported an unexpected error | here |
  */
 export function checkHistory(history: History): readonly Violation[] {

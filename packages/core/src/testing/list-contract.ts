@@ -14,9 +14,9 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** Tests which sessions a list has, and how they are counted. */
+/** Tests lists and counts of sessions, and the sums of the usage of runs and tool calls. */
 export function describeLists(fixture: () => StoreFixture): void {
-  test("a store filters sessions by agent, status, tag, date, parent and caller, and lists the newest first", async () => {
+  test("a store filters sessions by agent, status, tag, date, parent of a fork and caller of a subagent, and lists the newest first", async () => {
     const { store, ids } = fixture();
     const sessions = createSessions({ store, ids });
     const plain = await sessions.create(agent);
@@ -212,7 +212,7 @@ export function describeLists(fixture: () => StoreFixture): void {
     expect(run?.generated_files).toEqual([{ ...file, timestamp: expect.any(String) }]);
   });
 
-  test("a tool call is counted whatever its result contains, also NUL and half a surrogate pair", async () => {
+  test("a tool call is counted whatever its result contains, even NUL or half of a surrogate pair", async () => {
     const { store } = fixture();
     const script = await fixture().created();
     await script.toolTurn("read a binary file", "a\0b \ud800");
@@ -295,7 +295,7 @@ export function describeLists(fixture: () => StoreFixture): void {
         ["", 4],
       ]),
     );
-    // The usage by two keys together, and the usage of one session.
+    // The usage grouped by two fields, and the usage of one session.
     const both = [
       { by: "day", secondKey: "model" },
       { by: "day", secondKey: "key", shifts },

@@ -7,7 +7,7 @@ import { playEverything } from "./every-fact.ts";
 import { type Script, createScript, scriptedAgent } from "./script.ts";
 import type { StoreFixture } from "./store-fixture.ts";
 
-/** Tests that every store derives the same rows from a log as the reference store. */
+/** Tests that every store derives the same rows from a log as the memory store, which is the reference. */
 export function describeProjections(fixture: () => StoreFixture): void {
   test("a store returns a new session exactly as its creator got it", async () => {
     const agent = { id: fixture().ids(), version: 1, status: "active" as const, config: scriptedAgent };
@@ -114,7 +114,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
     await fork.append([checkpoint()], { lease: await fork.claim() });
   });
 
-  test("a store lists an await from its question until its answer", async () => {
+  test("a store lists an await (a tool call that waits for a person or client) from its question until its answer", async () => {
     const script = await fixture().created();
     const lease = await script.claim();
     const run_id = fixture().ids();
@@ -183,7 +183,7 @@ export function describeProjections(fixture: () => StoreFixture): void {
 
 const sharedId = "01890000-0000-7000-8000-00000000000a";
 
-/** Creates the same ids for both stores, so that their rows can be compared. */
+/** Returns a function that counts up ids, so that both stores get the same ids and their rows can be compared. */
 function countingIds(): () => string {
   let next = 0;
   return () => `01890000-0000-7000-8000-${(next += 16).toString(16).padStart(12, "0")}`;

@@ -60,7 +60,7 @@ export function describeRecords(name: string, records: () => Records): void {
       expect(values.toSorted((a, b) => Number(a) - Number(b))).toEqual(puts.map(({ value }) => value));
     });
 
-    test("records of another tenant do not exist", async () => {
+    test("a tenant can neither read nor delete records of another tenant", async () => {
       const id = ids();
       await records().put([note(id, 1)]);
       expect(await records().get("b", "note", id)).toBeUndefined();

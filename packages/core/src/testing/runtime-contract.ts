@@ -32,12 +32,12 @@ export function describeRuntime(
     afterEach(() => fixture().settle());
 
     describe("prompts", () => describePrompts(fixture));
-    describe("drafts", () => describeDrafts(fixture));
+    describe("pieces of unfinished answers (drafts)", () => describeDrafts(fixture));
     describe("cancels", () => describeCancels(fixture));
     describe("queue, steer and interrupt", () => describeModes(fixture));
-    describe("awaits", () => describeAwaits(fixture, cannot));
-    describe("a new fence", () => describeFences(fixture, cannot));
-    describe("poison", () => describePoison(fixture));
+    describe("calls that wait for a person or client (awaits)", () => describeAwaits(fixture, cannot));
+    describe("loss of the lease", () => describeFences(fixture, cannot));
+    describe("runs that crash their workers", () => describePoison(fixture));
     describe("budgets", () => describeBudgets(fixture, cannot));
     describe("subagents", () => describeSubagents(fixture, cannot));
   });

@@ -18,13 +18,16 @@ import type { Sandbox, SandboxedEnd, SandboxedProgram, SandboxWalls } from "../p
 
 const SOON = { timeout: 15_000, interval: 20 };
 
-/** A wall that a sandbox does not have. Its tests are left out, and the reason is printed in their place. */
+/**
+ * A wall (one kind of isolation, such as files or network) that a sandbox does not have. Its tests are left out, and
+ * the reason is printed in their place.
+ */
 export interface MissingWall {
   readonly wall: Exclude<keyof SandboxWalls, "driver" | "summary" | "limits">;
   readonly reason: string;
 }
 
-/** The rules of every sandbox. A missing wall needs a reason, and must be reported in `walls`. */
+/** Tests the rules of every sandbox. A missing wall needs a reason, and the sandbox must report it in `walls`. */
 export function describeSandbox(
   name: string,
   open: () => Promise<Sandbox>,
@@ -175,7 +178,7 @@ export function describeSandbox(
         expect(readFileSync(join(cwd, "own"), "utf8")).toBe("mine\n");
       });
 
-      walled("files", "a place can have another path inside the sandbox", async () => {
+      walled("files", "a given file or folder can have another path inside the sandbox", async () => {
         const { out } = await run("cat /run/given; ls /run", {
           places: [
             { path: cwd, access: "write" },
@@ -185,7 +188,7 @@ export function describeSandbox(
         expect(out).toBe("secret of the servergiven\n");
       });
 
-      walled("files", "links that point out of a place cannot be followed", async () => {
+      walled("files", "links that point out of a given folder cannot be followed", async () => {
         const link = join(cwd, "link");
         symlinkSync(join(outside, "secret"), link);
         const { out } = await run(
@@ -202,18 +205,22 @@ export function describeSandbox(
         expect(out).toBe("done\n");
       });
 
-      walled("files", "a program has its own temporary folder, which is deleted when the program ends", async () => {
-        const mark = `skein-mark-${process.pid}`;
-        await run(`echo x > /tmp/${mark}`);
-        expect(existsSync(join("/tmp", mark))).toBe(false);
-        expect(
-          (
-            await run("df --output=size -B1 /tmp | tail -1", {
-              limits: { temporaryBytes: 8 * 1024 * 1024 },
-            })
-          ).out,
-        ).toMatch(/^\s*8388608\n$/);
-      });
+      walled(
+        "files",
+        "a program has its own temporary folder with a size limit, and cannot write to the server's",
+        async () => {
+          const mark = `skein-mark-${process.pid}`;
+          await run(`echo x > /tmp/${mark}`);
+          expect(existsSync(join("/tmp", mark))).toBe(false);
+          expect(
+            (
+              await run("df --output=size -B1 /tmp | tail -1", {
+                limits: { temporaryBytes: 8 * 1024 * 1024 },
+              })
+            ).out,
+          ).toMatch(/^\s*8388608\n$/);
+        },
+      );
     });
 
     walled("processes", "a program sees no process but its own, and cannot signal others", async () => {
@@ -234,7 +241,7 @@ export function describeSandbox(
 
     walled(
       "processes",
-      "a program that has too many processes, or too much memory in all of them, is stopped",
+      "a program that has too many processes, or uses too much memory or CPU time in all of them, is stopped",
       async () => {
         const many = await run("for i in $(seq 60); do sleep 60 & done; wait", { limits: { processes: 30 } });
         expect(many.limit).toMatch(/^it had (\d+ processes|more than \d+ processes and threads), and may have 30/);

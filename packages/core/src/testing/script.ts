@@ -25,11 +25,11 @@ export interface ScriptDeps {
   readonly sessionId?: string;
   readonly tenant?: string;
   readonly owner?: string;
-  /** When everything happened, for a session that is adopted or imported later. */
+  /** The time at which all events happened, for a session that is adopted or imported later. */
   readonly happenedAt?: string;
 }
 
-/** Plays a session on a store like a worker with the loop runtime, one transaction after the other. */
+/** Appends the facts that a worker with the loop runtime would append to a session, one transaction after the other. */
 export interface Script {
   readonly sessionId: string;
   event(fact: Fact): NewEvent;

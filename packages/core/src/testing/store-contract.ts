@@ -332,7 +332,7 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("an append that is in progress when the store closes is either stored or rejected", async () => {
+  test("an append that is in progress when the store closes succeeds, or fails with the error code `closed`", async () => {
     const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
     const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));

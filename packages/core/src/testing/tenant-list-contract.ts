@@ -13,7 +13,10 @@ const agent = {
   config: scriptedAgent,
 };
 
-/** Tests the lists that cover all sessions of a tenant, for example open awaits and changed sessions. */
+/**
+ * Tests the lists that cover all sessions of a tenant, for example changed sessions and open awaits (tool calls that
+ * wait for a person or client).
+ */
 export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreExceptions): void {
   test("a store lists open awaits of all running sessions of a tenant, oldest first, by kind and agent", async () => {
     const { store, ids } = fixture();
@@ -141,7 +144,7 @@ export function describeTenantLists(fixture: () => StoreFixture, cannot: StoreEx
     expect(await store.summaries("default", [])).toEqual([]);
   });
 
-  test("a store finds texts of messages and calls in the sessions of a tenant, latest messages first", async () => {
+  test("a store finds texts of messages and tool calls in the sessions of a tenant, latest messages first", async () => {
     const { store } = fixture();
     const said = await fixture().created();
     await said.toolTurn('Grüße, "quoted" \\ 100% _x_');
@@ -267,7 +270,7 @@ async function open(script: Script, run_id: string, awaits: readonly (readonly [
   return lease;
 }
 
-/** Stores a call whose result is unknown. */
+/** Stores a tool call whose effect is unknown. */
 async function loseResult(script: Script, ids: () => string): Promise<void> {
   const lease = await script.claim();
   const call = { run_id: ids(), step: 1, tool_use_id: "lost", name: "Pay", input: {}, message_id: ids(), part: 0 };

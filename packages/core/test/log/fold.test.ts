@@ -544,7 +544,7 @@ describe("the effect of several facts", () => {
     );
   });
 
-  test("the reservation for an interrupted call ends with the next answer", () => {
+  test("the cost reservation for an interrupted model call ends with the model's next answer", () => {
     const until = "2999-01-01T00:00:00.000Z";
     const reservation = { run_micros: 5, session_micros: 5, until };
     const broken: Fact = {
@@ -555,7 +555,7 @@ describe("the effect of several facts", () => {
     expect(after(...running, stepStarted, broken, stepStarted, generated()).reservations).toEqual([]);
   });
 
-  test("a call for a title costs money and adds nothing to the transcript", () => {
+  test("a model call for a title costs money and adds nothing to the transcript", () => {
     const title = { ...generated(), data: { ...generated().data, purpose: "title" } } as Fact;
     const state = after(...running, title);
     expect(state).toMatchObject({ costPicos: "7000000", run: { calls: [], resultsMessageId: null } });
@@ -619,7 +619,7 @@ describe("a snapshot", () => {
   });
 });
 
-test("folding is linear: ten times the events take about ten times as long", async () => {
+test("folding time does not grow quadratically: ten times the events take less than forty times as long", async () => {
   const store = createMemoryStore();
   const script = createScript({ store, ids: createIds() });
   await script.create();
@@ -632,8 +632,8 @@ test("folding is linear: ten times the events take about ten times as long", asy
     return performance.now() - begin;
   };
   let [small, large] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  // The fastest of many rounds counts, because other programs may use the machine. A fold that copies per event is a hundred times slower
-  // in every round.
+  // The fastest of many rounds counts, because other programs may use the machine. A fold that copies the state for
+  // each event is a hundred times slower in every round.
   for (let round = 0; round < 100 && !(large / small < 40); round++) {
     small = Math.min(small, time(1000));
     large = Math.min(large, time(10_000));

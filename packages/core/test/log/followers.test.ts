@@ -87,7 +87,7 @@ test("events that were not delivered are read from the store", async () => {
   expect(await followed).toEqual([1, 2, 3, 4]);
 });
 
-test("followers that are told of news read what another process wrote", async () => {
+test("after a notice of new events, followers read what another process wrote", async () => {
   const { followers, append, silently } = bench();
   append(event(1));
   const followed = take(followers.follow(session, { after: 0 }, never), 2);

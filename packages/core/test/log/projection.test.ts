@@ -8,7 +8,10 @@ import { displayText } from "../../src/log/display-text.ts";
 import { project } from "../../src/log/projection.ts";
 import { createScript } from "../../src/testing/script.ts";
 
-/** A log with two turns, a second run whose results come in two appends, an await, files and a checkpoint. */
+/**
+ * A log with two turns, and a third run with an await, a file, a checkpoint and two tool results that come in two
+ * appends.
+ */
 async function longLog(): Promise<readonly Event[]> {
   const store = createMemoryStore({ now: () => 1_767_787_200_000 });
   const ids = createIds();

@@ -17,7 +17,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     return { agent, simulator, result, sessions: await agent.sessions() };
   };
 
-  test("a frontend tool makes the run wait: the await names the call, and is stored before it is announced", async () => {
+  test("a frontend tool makes the run wait, and the run's result lists the call that waits", async () => {
     const { result, sessions } = await paused("frontend");
     expect(result).toMatchObject({ stopReason: "awaiting_frontend_tools", error: null, totalSteps: 1 });
     expect(result.awaiting).toMatchObject([
@@ -50,7 +50,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(calls).toEqual([]);
   });
 
-  test("a frontend tool that needs an approval waits twice", async () => {
+  test("a frontend tool that needs an approval waits for the approval, and then for its result", async () => {
     const both = defineTool({ ...toolOptions(pick), executor: "frontend", needsApproval: true });
     const { agent, result } = await paused("twice", [both]);
     expect(result.awaiting).toMatchObject([{ kind: "approval" }]);

@@ -71,7 +71,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a call whose time limit is longer than any timer does not time out immediately", async () => {
+  test("a tool call whose time limit is longer than any timer does not time out immediately", async () => {
     const { agent } = await withTool("patient", () => "came", { timeoutMs: 1e12 });
     const slow = await withTool("slow", () => new Promise((resolve) => setTimeout(resolve, 50, "came")), {
       timeoutMs: 1e12,
@@ -111,7 +111,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     });
   });
 
-  test("calls of one step run side by side up to the limit, and their results keep the order of the calls", async () => {
+  test("tool calls of one step run in parallel up to the limit, and their results keep the order of the calls", async () => {
     let now = 0;
     let most = 0;
     const work = defineTool({

@@ -164,7 +164,7 @@ test.each([
   ["an image whose data has another type than declared", [image("image/jpeg", pngDot())], "invalid"],
   ["an image of a type that no model reads", [image("image/tiff", "SUkqAA==")], "invalid"],
   ["an image from a file", [{ type: "image", source: { type: "url", url: "file:///etc/passwd" } }], "invalid"],
-])("a prompt of %s is rejected with a sentence, and the session stays usable", async (_, prompt, code) => {
+])("a prompt of %s is rejected, and the session stays usable", async (_, prompt, code) => {
   const { agent } = await simulatedAgent();
   const { sessionId } = await agent.run(scripted("hello", [{ text: "Hello." }]));
   await expect(agent.run(prompt, { sessionId })).rejects.toMatchObject({ code });
@@ -244,7 +244,7 @@ const garbage: [string, RequestListener][] = [
   ],
 ];
 
-test("a block with a very high index uses no memory for the missing blocks", async () => {
+test("a block with a very high index in the stream is read like any other block", async () => {
   const { agent } = await answering(events([start, block({ type: "text", text: "x" }, 1e9), ...stop]));
   expect(await agent.run("Hello")).toMatchObject({ finalAnswer: "x" });
 });
@@ -310,7 +310,7 @@ function pngDot(): string {
   return "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 }
 
-test("an answer with the same call twice fails with a clear error, and no call runs", async () => {
+test("a model's answer with the same tool call twice fails with a clear error, and no tool runs", async () => {
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
   const twice = { name: "count", id: "toolu_same" };
@@ -320,7 +320,7 @@ test("an answer with the same call twice fails with a clear error, and no call r
   await expectUsable(agent, result.sessionId);
 });
 
-test("an answer that repeats an earlier call fails with a clear error, and the call does not run again", async () => {
+test("a model's answer that repeats an earlier tool call fails with a clear error, and the tool does not run again", async () => {
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ tools: [tool], max_retries: 0 });
   const again = { name: "count", id: "toolu_again" };

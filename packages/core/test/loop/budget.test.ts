@@ -19,7 +19,7 @@ test("a model without a price is called only if no limit is set", async () => {
   expect(await agent.run(scripted("free", [{ text: "Hi." }]))).toMatchObject({ finalAnswer: "Hi.", cost: null });
 });
 
-test("after the money is spent, neither a title nor a summary is written", async () => {
+test("after the budget is spent, the model writes neither a title nor a summary", async () => {
   const maxCostMicros = outputPrice(110);
   const { agent, simulator } = await simulatedAgent({ model, generate_title: true, max_tokens: 100 });
   const long = scripted("long", [{ text: "z".repeat(400) }]);
@@ -36,7 +36,7 @@ test("after the money is spent, neither a title nor a summary is written", async
 describe.each(STORES)("on the %s store", (kind) => {
   const endless = [{ text: "x".repeat(400), tools: [{ name: "count" }] }];
 
-  test("an answer may have only as many tokens as the remaining money pays for", async () => {
+  test("an answer may have only as many tokens as the remaining budget pays for", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), model, max_tokens: 4096 });
     const maxCostMicros = outputPrice(500);
     await agent.run(scripted(`clamp ${kind}`, [{ text: "Short." }]), { maxCostMicros });
@@ -83,7 +83,7 @@ async function lastCall(agent: Agent, sessionId: string): Promise<number> {
 }
 
 describe.each(STORES)("a lost answer counts as spent, on %s", (kind) => {
-  test("an interrupted answer costs its reported usage and its text, and the rest stays reserved until the next answer", async () => {
+  test("an interrupted answer costs its reported usage and its text, and the rest stays reserved until the model's next answer", async () => {
     const { agent, simulator } = await simulatedAgent({ store: storeUrl(kind), base_delay: 0.01, max_tokens: 500 });
     const steps = [{ text: "Hello. ".repeat(50), cut: { afterBytes: 1500, times: 1 } }];
     const result = await agent.run(scripted("cut", steps));

@@ -42,7 +42,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     await expectUsable(agent, result.sessionId);
   });
 
-  test("a call that is abandoned before its first event has no known cost, and its largest possible cost is reserved", async () => {
+  test("a model call that is abandoned before its first event has no known cost, and its largest possible cost is reserved", async () => {
     const { agent, simulator } = await simulatedAgent({
       store: storeUrl(kind),
       system_prompt: "Be careful. ".repeat(1000),
@@ -70,7 +70,7 @@ describe.each(STORES)("on the %s store", (kind) => {
       cost_picos: "0",
       output_tokens: 0,
     });
-    // The next answer of the session ends the reservation.
+    // The model's next answer in the session ends the reservation.
     expect(await agent.run(scripted(`after ${kind}`, [{ text: "Hi." }]), { sessionId })).toMatchObject({ error: null });
     expect(await sessions.get(sessionId)).toMatchObject({ reserved_micros: 0, reserved_until: null });
   });

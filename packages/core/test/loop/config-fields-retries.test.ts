@@ -22,7 +22,7 @@ const FAULTS: readonly (readonly [string, Step, string])[] = [
   ],
 ];
 
-test.each(FAULTS)("%s is retried, and each retry is recorded as a fact", async (name, fault, code) => {
+test.each(FAULTS)("after %s a model call is retried; each retry is recorded as a fact", async (name, fault, code) => {
   const { agent, simulator } = await simulatedAgent({ base_delay: 0.01 });
   const result = await agent.run(scripted(name, [{ ...fault, text: "At last, after all of that trouble ".repeat(9) }]));
   expect(result.error).toBeNull();
@@ -58,7 +58,7 @@ test("max_retries: the last failure ends the run, with a row for the error, and 
   expect(next).toMatchObject({ finalAnswer: "Fine", error: null });
 });
 
-test("a call to an address without a server fails after two retries, even if max_retries is larger", async () => {
+test("without a server at its address a model call fails after two retries, even if max_retries is larger", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -77,7 +77,7 @@ test("a request that the API rejects is not retried", async () => {
   expect(simulator.ledger.calls({ kind: "messages" })).toHaveLength(1);
 });
 
-test("base_delay doubles with each attempt, and retry-after is respected", async () => {
+test("the delay begins with base_delay and doubles with each attempt, and retry-after is respected", async () => {
   const { agent } = await simulatedAgent({ base_delay: 0.05 });
   const doubled = await agent.run(scripted("Doubling", [{ error: { status: 500, times: 3 }, text: "Done" }]));
   const delays = rows(doubled, "api_retry").map(({ actionData }) => Number(actionData["delay_ms"]));

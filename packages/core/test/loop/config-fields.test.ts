@@ -53,7 +53,7 @@ test("max_tokens ends the run if it cuts the answer", async () => {
   expect(result).toMatchObject({ stopReason: "max_tokens", error: null });
 });
 
-test("a tool call that max_tokens cut off is not run, and the model is told", async () => {
+test("a tool call that max_tokens cut off is not executed, and the model is told", async () => {
   let ran = 0;
   const write = defineTool({
     name: "write",
@@ -75,7 +75,7 @@ test("a tool call that max_tokens cut off is not run, and the model is told", as
   expect(JSON.stringify(result.conversationHistory)).toContain("max_tokens");
 });
 
-test("max_steps: one last call without tools writes a summary, and the stop reason says so", async () => {
+test("max_steps: after the last step, one model call that forbids tools writes a summary, and the stop reason is max_steps", async () => {
   const { agent, simulator } = await simulatedAgent({ max_steps: 2, tools: [look] });
   const result = await agent.run(scripted("Never ends", [{ tools: [{ name: "look", input: { at: "the sea" } }] }]));
   expect(result).toMatchObject({ stopReason: "max_steps", error: null });
@@ -230,7 +230,7 @@ test("a request that the API rejects ends the run with the API's message", async
   expect(result.error?.message).toContain("temperature");
 });
 
-test("extras stay with the session, and the title after the first answer adds to the run's usage", async () => {
+test("the option extras is kept in the session, and the title after the first answer adds to the run's usage", async () => {
   const { agent, simulator } = await simulatedAgent({ extras: { user_id: "user_123" }, generate_title: true });
   const result = await agent.run(scripted("Sort a list in Python", [{ text: "sorted(list)" }]));
   const sessions = await agent.sessions();

@@ -65,7 +65,7 @@ test("the placeholder memory finds and writes nothing, and its rows say so", asy
   expect(rows(result, "memory_update")[0]?.actionData).toMatchObject({ memories_written: 0 });
 });
 
-test("an agent without memory has no rows about memory", async () => {
+test("an agent without memory has no rows for memory retrievals", async () => {
   const { agent } = await simulatedAgent();
   const result = await agent.run(scripted("Hello", [{ text: "Hello" }]));
   expect(rows(result, "memory_retrieval")).toEqual([]);
@@ -175,7 +175,7 @@ test("the error of a memory's compaction hook is in the log, and the compaction 
   ]);
 });
 
-test("a custom agent memory is named in the agent's data, and memories on disk survive the process", async () => {
+test("the type of a given memory is in the agent's configuration, and memories in a file are found after an agent was closed", async () => {
   const place = folder();
   const simulator = await createSimulator();
   onTestFinished(() => simulator.close());
@@ -194,7 +194,7 @@ test("a custom agent memory is named in the agent's data, and memories on disk s
 });
 
 test.each(["sqlite", "file", "postgres"])(
-  "full_text stores memories in the store of the sessions, so they survive the process (%s)",
+  "full_text stores memories with the sessions, and a later agent finds them (%s)",
   async (kind) => {
     const place = folder();
     const database = await createDatabase(inject("postgres").url, { template: inject("postgres").template });

@@ -49,7 +49,7 @@ test("an internal error that repeats fails the run, with the message of the erro
   await expectUsable(agent, sessionId);
 }, 60_000);
 
-test("a result that cannot be stored counts as unknown", async () => {
+test("if a tool's result cannot be stored, the outcome of the call counts as unknown", async () => {
   const store = await failing(has("tool.completed", "call 1"));
   const { tool, calls } = counting();
   const { agent } = await simulatedAgent({ store, leaseMs, tools: [tool] });

@@ -5,7 +5,8 @@ import { z } from "zod";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { counting, eventsOf, expectUsable, pick } from "./world.ts";
 
-// A message that a model's API rejects would be rejected again in every later call, so the session must leave it out.
+// A message that a model's API rejects would be rejected again in every later request, so the session must leave it
+// out.
 
 const refusal = { error: { status: 400, type: "invalid_request_error", message: "Could not process image" } };
 const lastRequest = (simulator: Simulator): string => JSON.stringify(simulator.ledger.calls().at(-1)?.request);
@@ -32,7 +33,7 @@ test("a prompt that steered a run and was rejected is left out of later requests
   expect(lastRequest(simulator)).not.toContain("poisonous");
 });
 
-test("a result that the API rejects is left out, and its call gets another result", async () => {
+test("a tool result that the API rejects is left out, and its call gets another result", async () => {
   const image = { type: "image", source: { type: "url", url: "https://example.com/gone.png" } };
   const shot = defineTool({ name: "shot", description: "Takes a picture.", input: z.object({}), run: () => [image] });
   const { agent, simulator } = await simulatedAgent({ tools: [shot] });

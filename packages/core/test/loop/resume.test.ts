@@ -52,7 +52,7 @@ test("an effect in progress when its process died is not repeated: the model is 
   await expectUsable(agent, sessionId);
 });
 
-test("a repeatable tool runs again, with the same key", async () => {
+test("a repeatable tool is called again, with the same idempotency key", async () => {
   const prompt = scripted("again", [{ tools: [{ name: "repeatable", id: "toolu_1" }] }, { text: "So: $LAST" }]);
   const { first, sessionId, effectsOfFirst, ran, next } = await twoProcesses(prompt);
   await first.exit();
@@ -133,7 +133,7 @@ test("resuming a session without a run, or an unknown session, is rejected", asy
   await expect(agent.resume(fork.id)).rejects.toMatchObject({ code: "not_running" });
 });
 
-test("a process without an agent leaves the agent's sessions to a process that has the agent", async () => {
+test("an agent does not run the sessions of an agent with another name, and an agent of the same name continues them", async () => {
   const simulator = await createSimulator();
   const store = `sqlite:${join(folder(), "skein.db")}`;
   const options = { store, apiKey: "test", baseUrl: simulator.url };

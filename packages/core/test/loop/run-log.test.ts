@@ -217,7 +217,7 @@ test("every failure adds an error row, which the query of the specification find
   for (const problem of ["The tool is broken.", "invalid_request_error", "file_gone"]) expect(texts).toContain(problem);
 });
 
-test("the request of a step is computed when somebody reads it, and equals what was sent", async () => {
+test("the request of a step that is computed from the log equals the request that was sent", async () => {
   const { sessionId, events, simulator } = await eventfulSession("memory:");
   const calls = simulator.ledger.calls({ kind: "messages" });
   const starts = events.filter(({ event_type }: Event) => event_type === "step.started");

@@ -38,7 +38,7 @@ test("a run calls a tool and passes its result to the model", async () => {
   expect(simulator.ledger.totals().calls).toBe(2);
 });
 
-test("one append stores a new session and the intent of its first call, and the run is not resumed", async () => {
+test("one append stores a new session and the intent of its first model call, and the run is not resumed", async () => {
   const store = createMemoryStore();
   const appends: string[][] = [];
   const { agent } = await simulatedAgent({

@@ -9,7 +9,7 @@ import { storeOf } from "../../../server/test/any-store.ts";
 import { scripted, simulatedAgent } from "./simulated.ts";
 import { child, collected, eventsOf, folder, storeUrl, until } from "./world.ts";
 
-test("a stopping process waits for its running tool, and another process continues after the tool", async () => {
+test("closing an agent waits for a tool in progress, and another agent of the same store continues after the tool", async () => {
   const simulator = await createSimulator();
   const store = createMemoryStore();
   let runs = 0;
@@ -44,7 +44,7 @@ test("a stopping process waits for its running tool, and another process continu
   await running;
 });
 
-test("a process that stops in the middle of an answer records the reported usage", async () => {
+test("an agent that is closed in the middle of the model's answer records the reported usage", async () => {
   const store = storeUrl("sqlite");
   const { agent: first, simulator } = await simulatedAgent({ store });
   const prompt = scripted("hand over", [{ text: "Half of it.", chunk: 4, hang: { afterChunks: 2, times: 1 } }]);
@@ -71,7 +71,7 @@ test("a process that stops in the middle of an answer records the reported usage
     estimated: true,
     usage: { input_tokens, output_tokens: 2 },
   });
-  // The text is not kept, because the next answer replaces it.
+  // The text is not kept, because the model's next answer replaces it.
   expect(lost[0]?.data.content).toBeUndefined();
 });
 
@@ -124,7 +124,7 @@ test("a program that uses the simulator and forgets to close its agent ends by i
 });
 
 test.each(["sqlite", "postgres"] as const)(
-  "a program that closes its agent reaches its next line (%s)",
+  "after a program has closed its agent, it continues and ends (%s)",
   async (kind) => {
     const store = await storeOf(kind, folder());
     const said = programOf(`

@@ -35,7 +35,7 @@ describe.each(STORES)("on the %s store", (kind) => {
     expect(own.every(({ session_id }) => session_id === childId)).toBe(true);
   });
 
-  test("several subagents work in parallel, and the results have the order of the calls", async () => {
+  test("the results of several subagents have the order of the calls, even if the first subagent is slower", async () => {
     const { agent } = await simulatedAgent({ subagents: [reader()], store: storeUrl(kind) });
     const slow = scripted("slow", [{ text: "slow", delayMs: 150 }]);
     const quick = scripted("quick", [{ text: "quick" }]);
@@ -137,7 +137,7 @@ describe.each(STORES)("on the %s store", (kind) => {
   });
 });
 
-test("a subagent that is started again after a crash keeps its session, which has one prompt", async () => {
+test("if a subagent is started twice for the same call, both starts get the same session with one prompt", async () => {
   const store = createMemoryStore();
   const ids = createIds();
   const { agent } = await simulatedAgent({ store });

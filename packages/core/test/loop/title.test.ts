@@ -5,7 +5,7 @@ import { createAgent, openStore } from "skein";
 import { expect, onTestFinished, test } from "vitest";
 import { scripted, simulatedAgent } from "./simulated.ts";
 
-test("a title is written once, after the first answer, without tools and within few tokens", async () => {
+test("a title is written once, after the first answer, without tools and with a low token limit", async () => {
   const { agent, simulator } = await simulatedAgent({ generate_title: true, system_prompt: "Be brief." });
   const first = await agent.run(scripted("Sort a list", [{ text: "sorted(list)" }]));
   await agent.run(scripted("And reversed?", [{ text: "reversed(list)" }]), { sessionId: first.sessionId });
@@ -15,7 +15,7 @@ test("a title is written once, after the first answer, without tools and within 
   expect(title?.request).not.toHaveProperty("tools");
   expect(JSON.stringify(second?.request)).toContain("And reversed?");
   expect(first.usage.output_tokens).toBe((answer?.usage?.output_tokens ?? 0) + (title?.usage?.output_tokens ?? 0));
-  // The title is a call of the run, but not a message of the conversation.
+  // The title is a model call of the run, but not a message of the conversation.
   expect(first.conversationHistory).toHaveLength(2);
   expect(first.finalAnswer).toBe("sorted(list)");
   expect(first.totalSteps).toBe(1);

@@ -75,7 +75,7 @@ test("a refusal is not checked", async () => {
   expect(seen).toEqual([]);
 });
 
-test("a log whose last call has no result is repaired before the next model call, and the repair is a fact", async () => {
+test("a log whose last tool call has no result is repaired before the next model call, and the repair is a fact", async () => {
   const simulator = await createSimulator();
   const store = await openStore("memory:");
   const agent = createAgent({ apiKey: "test", baseUrl: simulator.url, store });

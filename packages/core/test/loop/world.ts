@@ -32,7 +32,7 @@ export async function until<Value>(probe: () => Value | Promise<Value>): Promise
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > end) throw new Error(`Not within 5 s: ${probe.toString()}`);
+    if (Date.now() > end) throw new Error(`This did not become true within 5 s: ${probe.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -110,7 +110,7 @@ describe("the sandbox mode of a server", () => {
   });
 });
 
-describe("an invalid policy", () => {
+describe("the problem of a policy", () => {
   const known = {
     tools: ["Bash", "Read", "lookup", "mcp__github__"],
     folders: ["docs"],
@@ -151,7 +151,7 @@ describe("an invalid policy", () => {
       { permissionModes: ["bypassPermissions"] },
       "policy.permissionModes: This server does not allow bypassPermissions.",
     ],
-  ])("%j", (policy, sentence) => {
+  ])("the problem of the policy %j: %s", (policy, sentence) => {
     const problem = policyProblem(Policy.parse(policy), known);
     if (sentence === undefined) expect(problem).toBeUndefined();
     else expect(problem).toContain(sentence);

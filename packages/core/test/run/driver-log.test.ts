@@ -69,7 +69,7 @@ function expectInStep({ state }: DriverLog, events: readonly Event[]): void {
   expect(state.sequence).toBe(events.at(-1)?.sequence);
 }
 
-test("each fact of a batch is folded when it is added, and the whole batch is appended at once", async () => {
+test("the facts of a batch are folded into the state and appended to the log", async () => {
   const { log, memory } = await driven();
   await log.write(begin);
   expect(log.state.transcript).toHaveLength(1);

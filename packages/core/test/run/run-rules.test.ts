@@ -86,7 +86,7 @@ describe("a run is cancelled", () => {
   });
 });
 
-test("a run that was taken over six times without progress is poisoned, and has the error of the last worker", () => {
+test("after six takeovers without progress a run is poisoned, and its error contains the error of the last worker", () => {
   const { state, run } = running();
   for (let fence = 2; fence <= 6; fence += 1)
     fold(state, [
@@ -128,7 +128,7 @@ describe("money", () => {
     expect(end(running({ costPicos: micros(499_999) }, { limit: 500_000 }))).toBeUndefined();
   });
 
-  test("the possible cost of interrupted calls counts until its reservation ends, and is reported separately from the spent money", () => {
+  test("the possible cost of interrupted model calls counts until its reservation ends, and is reported separately from the spent money", () => {
     const reservation = (until: string) => ({ reservations: [{ runId: id(101), micros: 300_000, until }] });
     const limits = (until: string) => ({ limit: 500_000, session: reservation(until) });
     const spent = { costPicos: micros(200_000) };
@@ -146,7 +146,7 @@ describe("money", () => {
     );
   });
 
-  test("a run with a limit ends before its first call if its model has no price", () => {
+  test("a run with a limit ends before its first model call if its model has no price", () => {
     expect(end(running({}, { limit: 1_000_000 }), { model: "nobody-knows" })).toEqual({
       stopReason: "budget",
       error: {
@@ -166,7 +166,7 @@ describe("money", () => {
     });
   });
 
-  test("a call without a price in an earlier run counts against the limit of the session, not against the limit of the run", () => {
+  test("a model call without a price in an earlier run counts against the limit of the session, not against the limit of the run", () => {
     const session = { unpricedCalls: 1 };
     expect(end(running({}, { limit: 1_000_000, session }))).toBeUndefined();
     expect(end(running({}, { agent: { max_cost_micros: 1_000_000 }, session }))?.stopReason).toBe("budget");
@@ -197,12 +197,17 @@ test.each([
 });
 
 test.each([
-  ["a call that may have run, of a cancelled run", "cancelled", ["started", "once"], ["unknown", /was cancelled/]],
-  ["a call that may have run, of a failed run", "error", ["started", "once"], ["unknown", /outcome .* is unknown/]],
-  ["a call that may run again", "error", ["started", "repeatable"], ["failed", /was not run/]],
-  ["a call that waits for an answer", "poisoned", ["waiting", null], ["failed", /was not run/]],
-  ["a call that waits, of a cancelled run", "cancelled", ["waiting", null], ["failed", /was cancelled/]],
-] as const)("%s gets its result at the end of the run", (_, stopReason, [phase, policy], [outcome, content]) => {
+  ["a started call of a once tool in a cancelled run", "cancelled", ["started", "once"], ["unknown", /was cancelled/]],
+  ["a started call of a once tool in a failed run", "error", ["started", "once"], ["unknown", /outcome .* is unknown/]],
+  [
+    "a started call of a repeatable tool in a failed run",
+    "error",
+    ["started", "repeatable"],
+    ["failed", /was not run/],
+  ],
+  ["a call that waits for an answer in a poisoned run", "poisoned", ["waiting", null], ["failed", /was not run/]],
+  ["a call that waits for an answer in a cancelled run", "cancelled", ["waiting", null], ["failed", /was cancelled/]],
+] as const)("%s gets a result when the run ends", (_, stopReason, [phase, policy], [outcome, content]) => {
   const result = resultAtEnd({ phase, policy } as CallState, stopReason);
   expect(result.outcome).toBe(outcome);
   expect(result.content).toMatch(content);

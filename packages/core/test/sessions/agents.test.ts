@@ -116,7 +116,7 @@ describe("agents", () => {
     expect((await agents.list({ limit: 1, cursor: page.cursor ?? "" })).items[0]?.id).toBe(first.id);
   });
 
-  test("agents of another tenant do not exist", async () => {
+  test("a tenant can neither see, change nor archive agents of another tenant", async () => {
     const { agents, records } = bench("acme");
     const { id } = await agents.create(input);
     const others = createAgents({ records, tenant: "other" });

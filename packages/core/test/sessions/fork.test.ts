@@ -57,7 +57,9 @@ const ENTRIES: readonly JsonObject[] = [
 
 const blocks = (...content: { type: string; [key: string]: unknown }[]) => content;
 
-/** Creates a session on Claude Code. Its log has messages and a transcript, and its prompts have fixed ids. */
+/**
+ * Creates a session of the runtime Claude Code. Its log has messages and a transcript, and its prompts have fixed ids.
+ */
 async function parent() {
   const ids = createIds();
   const store = createMemoryStore();

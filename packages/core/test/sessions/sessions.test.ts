@@ -50,7 +50,7 @@ async function awaiting() {
 }
 
 describe("create", () => {
-  test("create makes an idle session with the given fields, under the present version of its agent", async () => {
+  test("create makes an idle session with the given fields and the version of its agent", async () => {
     const { sessions } = bench();
     const options = { title: "T", tags: ["a"], metadata: { k: 1 }, workingDirectory: "/w", modelId: nobody };
     expect(await sessions.create(agent, options)).toMatchObject({
@@ -87,7 +87,7 @@ describe("create", () => {
     await expect(created).rejects.toMatchObject({ code: "archived" });
   });
 
-  test("create with the same key makes one session, and rejects another request with that key", async () => {
+  test("create with the same idempotency key makes one session, and rejects another request with that key", async () => {
     const { sessions } = bench();
     const key = { id: "k", fingerprint: "f" };
     const [first, second] = [await sessions.create(agent, {}, key), await sessions.create(agent, {}, key)];
@@ -136,7 +136,7 @@ describe("prompt", () => {
     ["an unknown mode", { content: "hi", mode: "shout" }, "invalid"],
     ["an unknown field", { content: "hi", temperature: 1 }, "invalid"],
     ["a model without a name", { content: "hi", model: "" }, "invalid"],
-    ["negative money", { content: "hi", maxCostMicros: -1 }, "invalid"],
+    ["a negative cost limit", { content: "hi", maxCostMicros: -1 }, "invalid"],
     ["more than 32 Mi characters", "x".repeat(32 * 1024 * 1024 + 1), "too_large"],
   ])("a prompt with %s is rejected, and nothing is stored", async (_, prompt, code) => {
     const { sessions } = bench();
@@ -145,7 +145,7 @@ describe("prompt", () => {
     expect(await sessions.events(id)).toHaveLength(1);
   });
 
-  test("a prompt with the same key is accepted once, and repeated requests get the same answer", async () => {
+  test("a prompt with the same idempotency key is accepted once, and repeated requests get the same response", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };
@@ -275,7 +275,7 @@ describe("edit", () => {
   });
 });
 
-test("a session of another tenant does not exist", async () => {
+test("every operation on a session of another tenant fails with not_found", async () => {
   const { sessions, store, ids } = bench("acme");
   const { id } = await sessions.create(agent);
   const others = createSessions({ store, ids, tenant: "other" });
@@ -351,7 +351,7 @@ describe("a prompt for an idle session only", () => {
     await expect(late).rejects.toMatchObject({ code: "conflict" });
   });
 
-  test("a repeated prompt with whenIdle and the same key gets the same response, even while its run is in progress", async () => {
+  test("a repeated prompt with whenIdle and the same key gets the same response, even while the first prompt waits in the queue", async () => {
     const { sessions } = bench();
     const { id } = await sessions.create(agent);
     const key = { id: "k", fingerprint: "f" };

@@ -1,7 +1,10 @@
 import { needsLease } from "@skein/protocol";
 import type { Act, History, Report } from "./history.ts";
 
-/** I5: at any time, at most one worker may write the facts of a session that need its lease. */
+/**
+ * I5: at any time, at most one worker may write the facts of a session that need its lease. A fence is the number of a
+ * lease; each new lease of a session has a higher fence.
+ */
 export function checkAuthority(history: History, report: Report): void {
   const bySession = Map.groupBy(history.acts, ({ sessionId }) => sessionId);
   const claimsAreKnown = history.acts.some(({ kind }) => kind === "claim");
@@ -50,7 +53,7 @@ function checkHolders(sessionId: string, acts: readonly Act[], report: Report): 
       continue;
     }
     if (!holder || holder.fence !== act.fence || holder.owner !== act.owner) {
-      const sentence = `Session ${sessionId}: ${act.kind} by ${act.owner} under fence ${act.fence}, which had lost the lease.`;
+      const sentence = `Session ${sessionId}: ${act.kind} by ${act.owner} under fence ${act.fence}, which is not the fence of the current lease.`;
       report("I5", sentence, { act, holder });
       continue;
     }

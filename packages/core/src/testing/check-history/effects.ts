@@ -20,7 +20,7 @@ function checkTools(history: History, effects: NonNullable<History["effects"]>, 
     for (const event of events) {
       if (event.event_type === "tool.started" && !intents.has(event.data.tool_use_id))
         intents.set(event.data.tool_use_id, Date.parse(event.created_at));
-      // A call that a person or client answered has no `tool.started`, and no effect to count.
+      // A tool call that a person or client answered has no `tool.started`, and no effect to count.
       if (!isSuccess(event) || !intents.has(event.data.tool_use_id)) continue;
       if (!byCall.has(`${sessionId}/${event.data.tool_use_id}`))
         report("I8", `Session ${sessionId}: ${event.data.tool_use_id} succeeded without any effect.`, { event });

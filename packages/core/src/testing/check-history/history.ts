@@ -1,6 +1,9 @@
 import type { Event, Message, MessageRow, Run, Session, Usage } from "@skein/protocol";
 
-/** The record of a test campaign. It is plain data, so that a test rig can write it to a file and check it later. */
+/**
+ * The record of what clients, workers, tools and readers did in one test. It is plain data, so that a test rig can
+ * write it to a file and check it later.
+ */
 export interface History {
   /** The requests of clients and the answers that they got. */
   readonly operations: readonly Operation[];

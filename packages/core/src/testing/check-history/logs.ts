@@ -126,7 +126,7 @@ function take(state: Walk, event: Event): void {
     case "step.generated":
     case "step.abandoned":
       checkRun(state, event, event.data.run_id);
-      // Claude Code reports a call only after its answer, so the log has no `step.started` for an abandoned call.
+      // Claude Code reports a model call only after its answer, so the log has no `step.started` for an abandoned call.
       if (state.callsOpen < 1 && !(event.event_type === "step.abandoned" && state.runtime === "claude-code"))
         report("I12", `Session ${sessionId}: event ${event.sequence} counts a model call that was counted before.`, {
           event,
@@ -199,7 +199,7 @@ function endRun(
   const sameCost = cost_micros === counted.cost_micros && (cost_picos ?? counted.cost_picos) === counted.cost_picos;
   const same = sameCost && JSON.stringify(usage) === JSON.stringify(state.usage);
   if (!same)
-    report("I12", `Session ${sessionId}: run ${run_id} reports a total that differs from the sum of its calls.`, {
+    report("I12", `Session ${sessionId}: run ${run_id} reports a total that differs from the sum of its model calls.`, {
       said: { usage, cost_micros, cost_picos },
       counted: { usage: state.usage, ...counted },
     });
@@ -215,8 +215,8 @@ function checkRun({ open, ended, sessionId, report }: Walk, event: Event, runId:
 }
 
 /**
- * Checks that no new work and no success follows the cancel of its run. Such facts are rejected if a cancel arrived
- * before them, because the worker appends them with `expect`.
+ * Checks that no new work and no success follows the cancel of its run. The store rejects such facts if a cancel
+ * arrived before them, because the worker appends them with `expect` (the length that the log must have).
  */
 function checkNotStopped(state: Walk, event: Event, runId: string): void {
   const { sessionId, report } = state;

@@ -33,7 +33,7 @@ function folded(session: StoredSession, events: readonly Event[], report: Report
   }
 }
 
-/** Finds the first call without exactly one result in the next message, or the first result without its call. */
+/** Finds the first tool call without exactly one result in the next message, or the first result without its call. */
 function brokenPair(messages: readonly Said[], lastMayBeOpen: boolean): string | undefined {
   let asked: readonly string[] = [];
   for (const [index, { role, content }] of messages.entries()) {

@@ -32,9 +32,9 @@ export interface ModelExceptions {
   readonly output?: string;
   /** Why the provider's stream cannot report an error in the middle. */
   readonly streamError?: string;
-  /** Why the provider gets the text of a result inside another structure. */
+  /** Why the provider gets the text of a tool result inside another structure. */
   readonly results?: string;
-  /** Why the arguments of calls cannot be invalid JSON. */
+  /** Why the arguments of tool calls cannot be invalid JSON. */
   readonly textArguments?: string;
 }
 
@@ -95,7 +95,7 @@ export function describeModel(
       return error as ModelFailure;
     }
 
-    /** Checks that an answer repeats the last result. */
+    /** Checks that the model's answer repeats the last tool result. */
     function expectResult({ content }: ModelReply, before: string, result: string): void {
       const text = textOf([...content]);
       if (exceptions.results === undefined) expect(text).toBe(`${before}${result}`);
@@ -150,7 +150,7 @@ export function describeModel(
       expect(reply.estimated).toBeUndefined();
     });
 
-    test("a call gets its answer and the right token counts with each setting of the cache", async () => {
+    test("a model call gets its answer and the right count of cache-creation tokens with each setting of the prompt cache", async () => {
       const { under, call } = await world();
       for (const cache of ["off", "short", "long"] as const) {
         const { reply } = await ask(under.model(), call([{ text: cache }], { cache, system: cache.repeat(2000) }));
@@ -163,12 +163,12 @@ export function describeModel(
     test.each([
       ["a stream that is cut", { cut: { afterBytes: 600 } }],
       ["a stream without its last event", { endEarly: true }],
-      ["no byte", { instead: { body: "empty" } }],
+      ["an empty body", { instead: { body: "empty" } }],
       ["a web page", { instead: { body: "html" } }],
       ...(exceptions.streamError === undefined
         ? [["an error in the middle", { streamError: { afterChunks: 2, type: "overloaded_error" } }] as const]
         : []),
-    ] as const)("%s is a failed call, and is requested only once", async (_, fault) => {
+    ] as const)("after %s the model call fails, and the request is not sent again", async (_, fault) => {
       const { under, call } = await world();
       await failing(under.model(), call([{ ...EVERYTHING, ...fault }]));
       expect(under.asked()).toHaveLength(1);
@@ -226,7 +226,7 @@ export function describeModel(
       }
     });
 
-    test("silence ends a request", async () => {
+    test("a request ends with the error code `silence` if the server sends nothing for `silenceMs`", async () => {
       const { under, call } = await world();
       const { failure } = await failing(under.model({ silenceMs: 100 }), call([{ ...EVERYTHING, hang: true }]));
       expect(failure.code).toBe("silence");
@@ -302,7 +302,7 @@ export function describeModel(
   });
 }
 
-/** Returns the turn with an answer, and the turn with the results of the calls in the answer. */
+/** Returns the turn with the model's answer, and the turn with the results of the answer's tool calls. */
 function answered(content: readonly ContentBlock[]): readonly Turn[] {
   const results = content.filter(isToolUse).map(({ id }, at) => ({
     type: "tool_result",
@@ -316,7 +316,7 @@ function answered(content: readonly ContentBlock[]): readonly Turn[] {
   ];
 }
 
-/** The answer of another model: thinking that only the other model can read, and a call with an id of that model. */
+/** Turns of another model: thinking that only the other model can read, and calls with ids of that model. */
 const FOREIGN: readonly Turn[] = [
   {
     role: "assistant",

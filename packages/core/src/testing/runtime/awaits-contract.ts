@@ -12,11 +12,14 @@ interface Case {
   readonly answer: string;
   /** A text that the model's last answer must contain. */
   readonly told: (name: string) => string;
-  /** How often the tool call must have run by the end. */
+  /** How often the tool must have taken effect by the end. */
   readonly effects: number;
 }
 
-/** Tests awaits. The answer arrives in the same process, in the next process, or while no process runs. */
+/**
+ * Tests awaits: questions, approvals and frontend tools for which a run waits. The answer arrives in the same process,
+ * in the next process, or while no process runs.
+ */
 export function describeAwaits(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
   const cases: readonly (Case & { readonly cannot?: string | undefined })[] = [
     {

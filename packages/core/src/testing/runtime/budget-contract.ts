@@ -16,7 +16,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     priceCall(fixture().under.agent({}).config.model, usage)?.total_micros ?? Number.NaN;
   const dear = (): number => price({ input_tokens: 0, output_tokens: DEAR });
 
-  /** The model asks for one effect after the other, and each answer is expensive. */
+  /** The model makes one tool call after the other, and each of its answers is expensive. */
   const spending = (usage: NonNullable<ModelStep["usage"]> = { output_tokens: DEAR }): readonly ModelStep[] => {
     const step = { text: "On and on.", tools: [fixture().under.calls.effect(fixture().name())], usage };
     return [step, step, step, step, step, { text: "All is done." }];
@@ -36,7 +36,7 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     expect(fixture().under.asked(prompted.label)).toEqual([]);
   }
 
-  test("a run whose budget is spent ends with a result for each call, and a next run without a budget is answered", async () => {
+  test("a run whose budget is spent ends with a result for each tool call, and a next run without a budget is answered", async () => {
     const prompted = await fixture().run(spending(), { maxCostMicros: Math.ceil(2.5 * dear()) });
     const events = await expectSpent(prompted);
     expect(only(events, "step.generated")).toHaveLength(3);
@@ -52,12 +52,15 @@ export function describeBudgets(fixture: () => RuntimeFixture, cannot: RuntimeEx
     expect(only(events, "step.generated")).toHaveLength(2);
   });
 
-  test.skipIf(cannot.spentBefore)(withReason("a run without any money makes no call", cannot.spentBefore), async () => {
-    await expectNotAsked(await fixture().run([{ text: "Never." }], { maxCostMicros: 0 }));
-  });
+  test.skipIf(cannot.spentBefore)(
+    withReason("a run with a budget of zero makes no model call", cannot.spentBefore),
+    async () => {
+      await expectNotAsked(await fixture().run([{ text: "Never." }], { maxCostMicros: 0 }));
+    },
+  );
 
   test.skipIf(cannot.spentBefore)(
-    withReason("a session whose money is spent makes no call in its next run", cannot.spentBefore),
+    withReason("a session whose budget is spent makes no model call in its next run", cannot.spentBefore),
     async () => {
       const sessionId = await fixture().session({ maxCostMicros: Math.ceil(0.9 * dear()) });
       const first = await fixture().prompt(sessionId, [{ text: "Dear.", usage: { output_tokens: DEAR } }]);

@@ -35,7 +35,7 @@ export function describeCancels(fixture: () => RuntimeFixture): void {
     await until(() => under.asked(prompted.label).every(({ outcome }) => outcome === "aborted"));
   });
 
-  test("a cancel in the middle of an answer keeps the text that had arrived, and counts the reported input and the estimated output", async () => {
+  test("a cancel in the middle of an answer keeps the text that had arrived, and counts the reported input tokens and the estimated output tokens", async () => {
     const { under, host } = fixture();
     const text = "Once upon a time. ".repeat(40);
     const sessionId = await fixture().session();

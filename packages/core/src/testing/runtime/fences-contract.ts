@@ -36,7 +36,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
     await next.stop();
   }
 
-  /** Checks that the log has one turn with one call, however many workers ran the session. */
+  /** Checks that the log has one turn with one tool call, however many workers ran the session. */
   async function expectOneTurn(prompted: Prompted, name: string): Promise<void> {
     const { under } = fixture();
     await fixture().sound(prompted);
@@ -67,7 +67,7 @@ export function describeFences(fixture: () => RuntimeFixture, { everyFact }: Run
       .flatMap(({ usage, outcome }) => (usage && outcome !== "faulted" ? [text(usage)] : []));
     for (const { data } of only(events, "step.generated")) {
       const at = billed.indexOf(text(data.usage));
-      expect(at, "an answer of the log is one that the model billed").toBeGreaterThanOrEqual(0);
+      expect(at, "the model billed this answer of the log").toBeGreaterThanOrEqual(0);
       billed.splice(at, 1);
     }
   }

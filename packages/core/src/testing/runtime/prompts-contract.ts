@@ -21,10 +21,10 @@ const OWN: ReadonlySet<string> = new Set([
   "compaction.checked",
 ]);
 
-/** The four counters of one model call. */
+/** The four token counts of one model call. */
 const counters = (usage: Usage) => addUsage(NO_USAGE, usage);
 
-/** Tests a prompt and its answer: the facts, the drafts and the cost. */
+/** Tests a prompt and its answer: the facts and the cost. */
 export function describePrompts(fixture: () => RuntimeFixture): void {
   test("a new session answers its first prompt, and the log has the run from its start to its end", async () => {
     const { under, host, name } = fixture();
@@ -85,7 +85,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
     await fixture().sound(prompted);
   });
 
-  test("two calls of one answer both run, and their results have the order of the calls", async () => {
+  test("two tool calls of one answer both take effect, and their results have the order of the calls", async () => {
     const { under, name } = fixture();
     const [first, second] = [name(), name()];
     const tools = [first, second].map(under.calls.effect);
@@ -149,7 +149,7 @@ export function describePrompts(fixture: () => RuntimeFixture): void {
   });
 }
 
-/** Tests the drafts of a step. */
+/** Tests drafts: the pieces of a step's answer that a reader gets while the answer is written. */
 export function describeDrafts(fixture: () => RuntimeFixture): void {
   test("the joined drafts of a step equal the text in the log, even for a reader who joins in the middle", async () => {
     const { under, host, name } = fixture();
@@ -183,7 +183,7 @@ function joined(pieces: readonly DraftPiece[]): ReadonlyMap<string, string> {
     if (event_type !== "step.generating") continue;
     const { message_id, offset, delta } = data;
     const text = texts.get(message_id) ?? "";
-    expect(offset, "a draft begins where the previous draft ended").toBe(text.length);
+    expect(offset, "a draft piece begins where the previous piece ended").toBe(text.length);
     texts.set(message_id, text + delta);
   }
   return texts;

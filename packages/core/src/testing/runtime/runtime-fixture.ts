@@ -25,7 +25,7 @@ export type EventOf<Type extends Event["event_type"]> = Extract<Event, { event_t
 /** A prompt that was accepted, and the process that runs it. */
 export interface Prompted extends Accepted {
   readonly host: Host;
-  /** The label under which the model was called. */
+  /** The label of the requests that this prompt sends to the model. */
   readonly label: string;
 }
 
@@ -60,7 +60,9 @@ export interface RuntimeFixture {
   ended(prompted: Pick<Prompted, "sessionId" | "runId" | "host">): Promise<readonly Event[]>;
   /** The text of the run's answer; fails if the run did not complete. */
   answer(prompted: Prompted): Promise<string>;
-  /** Checks the log of an idle session: every run ended once, every call has one result, nothing is counted twice. */
+  /**
+   * Checks the log of an idle session: every run ended once, every tool call has one result, nothing is counted twice.
+   */
   sound(prompted: Pick<Prompted, "sessionId" | "host">): Promise<void>;
   /** Called after each test: makes idle sessions available for reuse. Fails if a process reported a problem. */
   settle(): Promise<void>;
@@ -75,7 +77,7 @@ export async function until<Value>(probe: () => Value | Promise<Value>): Promise
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > end) throw new Error(`Not within ${PATIENCE_MS} ms: ${probe.toString()}`);
+    if (Date.now() > end) throw new Error(`This did not become true within ${PATIENCE_MS} ms: ${probe.toString()}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

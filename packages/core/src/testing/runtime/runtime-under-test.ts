@@ -6,7 +6,10 @@ import type { SessionAgent } from "../../sessions/agents.ts";
 import type { StateCache } from "../../log/state-cache.ts";
 import type { Store } from "../../ports/store.ts";
 
-/** One step of the scripted model. In a text, `$LAST` is the result of the last call. A script repeats its last step. */
+/**
+ * One step of the scripted model. In a text, `$LAST` is the result of the last tool call. A script repeats its last
+ * step.
+ */
 export interface ModelStep {
   readonly text?: string;
   readonly tools?: readonly ScriptedCall[];

@@ -6,7 +6,10 @@ import { type RuntimeFixture, only, until } from "./runtime-fixture.ts";
 import type { RuntimeExceptions } from "./runtime-under-test.ts";
 
 export function describeSubagents(fixture: () => RuntimeFixture, cannot: RuntimeExceptions): void {
-  /** Starts a run whose subagent runs an effect and answers. Also returns the session's state before the run. */
+  /**
+   * Starts a run whose subagent calls a tool with an effect and then answers. Also returns the session's state before
+   * the run.
+   */
   async function delegated() {
     const { under, host, name } = fixture();
     const sessionId = await fixture().session();

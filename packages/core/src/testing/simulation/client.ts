@@ -25,7 +25,7 @@ export interface ClientDeps {
   readonly history: { readonly operations: Operation[]; readonly streams: Stream[] };
   /** Ids of sessions that were created. Some may be deleted. */
   readonly known: string[];
-  /** Whether clients answer awaits. */
+  /** Whether clients answer awaits (tool calls that wait for a person or client). */
   readonly answers: boolean;
   readonly report: (error: unknown) => void;
 }

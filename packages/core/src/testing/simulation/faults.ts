@@ -8,7 +8,7 @@ export interface Faults {
   readonly freeze: number;
   /** A call to the store fails before the commit. */
   readonly unavailable: number;
-  /** The commit happens and the answer is lost. */
+  /** The store commits the request, and its answer is lost. */
   readonly lostAnswer: number;
   /** The caller is told that the store is unavailable, but the request arrives later. */
   readonly late: number;

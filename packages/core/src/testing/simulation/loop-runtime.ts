@@ -11,7 +11,7 @@ import type { SimulatedRuntimeDeps } from "./simulated-runtime.ts";
 const INPUT: JsonObject = { type: "object", properties: { n: { type: "number" } } };
 const TOOL_STEPS = 4;
 
-/** The real loop in the simulated world, with the world's model, tools, time and ids. */
+/** The loop runtime of the product in the simulated world, with the world's model, tools, time and ids. */
 export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
   const { now, sleep, ids, random, report } = deps;
   const opened: { call: Call | null } = { call: null };
@@ -78,7 +78,8 @@ export function createLoopRuntime(deps: SimulatedRuntimeDeps): Runtime {
 type Call = FactData<"step.started"> & { readonly sessionId: string };
 
 /**
- * Notes the run and the step of every intent. The ledger of the model needs them, and a request does not contain them.
+ * Notes the run and the step of each `step.started` (the intent of a model call) when it is appended. The ledger of the
+ * model needs them, and a request does not contain them.
  */
 function watched(store: Store, opened: { call: Call | null }): Store {
   return {

@@ -68,7 +68,7 @@ export function createModelAndTools({ world, faults }: { world: World; faults: (
   };
 }
 
-/** The price of one call: a micro-dollar for every token, which makes sums easy to follow. */
+/** The price of one model call: a micro-dollar for every token, which makes sums easy to follow. */
 export function priceOf(model: string, usage: Usage): NonNullable<FactData<"step.generated">["cost"]> {
   return {
     model,

@@ -17,8 +17,8 @@ export interface ReaderDeps {
 }
 
 /**
- * Starts a reader of one session. The reader stops or is cut off at any event, and continues at the place that it had
- * reached, or earlier.
+ * Starts a reader that follows one session after the other. In each session, the reader stops or is cut off at any
+ * event, and continues at the place that it had reached, or earlier.
  */
 export function startReader(name: string, deps: ReaderDeps): void {
   void read(deps.world.process(name), deps).catch(deps.report);

@@ -21,7 +21,10 @@ const MAX_STEPS = 4;
 const MAX_ATTEMPTS = 3;
 const POISONED_AFTER = 5;
 
-/** Thrown when the drive and its lease have ended and another worker continues. This is not a fault. */
+/**
+ * Thrown to end a drive if the store stays unavailable or the lease may have ended. Another worker continues. This is
+ * not an error.
+ */
 class LeftAlone extends Error {}
 
 /** A small runtime that keeps every rule of the log. With a mutant, the runtime breaks one of the rules. */
@@ -71,7 +74,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
 
   /**
    * Writes facts, and repeats a failed write with the same ids. Returns false if the log has new events, because the
-   * caller must then decide again. Only an intent is appended with `expect`.
+   * caller must then decide again. The facts are appended with `expect` only if `intent` is set.
    */
   async function write(facts: readonly Fact[], { intent, release }: { intent: boolean; release?: boolean }) {
     const events = facts.map((fact): NewEvent => ({ ...fact, id: ids() }));
@@ -165,7 +168,7 @@ function createDrive(deps: SimulatedRuntimeDeps, { lease, clock }: Claimed, muta
     return true;
   }
 
-  /** Asks the model about the step that this drive has just opened. */
+  /** Sends the model request of the step that this drive has just started. */
   async function answer(): Promise<void> {
     const { run } = state;
     if (!run?.call) return;

@@ -63,10 +63,11 @@ const NO_FAULTS: Faults = {
   latencyMs: 3,
 };
 
-/** How long a safety run continues, with faults, after the clients are done. */
+/** How long a safety simulation continues, with faults, after the clients are done. */
 const SAFETY_TAIL_MS = 20_000;
 /**
- * The time limit of a liveness run after its last fault. Every lease, every retry and a poisoned run end in this time.
+ * The time limit of a liveness simulation after its last fault. Every lease, every retry and a poisoned run end in this
+ * time.
  */
 const LIVENESS_BOUND_MS = 600_000;
 

@@ -24,7 +24,7 @@ export interface WorkerDeps {
   readonly ids: Ids;
   readonly createRuntime: CreateRuntime;
   readonly faults: () => Faults;
-  /** How many sessions this worker creates together with their lease, over all its restarts. */
+  /** How many prompts this worker accepts itself, for new or existing sessions, over all its restarts. */
   readonly beginnings: number;
   /** True near the end of the simulation, when nothing new begins. */
   readonly closing: () => boolean;
@@ -81,7 +81,7 @@ interface Work extends WorkerDeps {
   /** The name under which this worker held leases before its last crash. */
   readonly dead: string | null;
   readonly found: (claim: Claim) => void;
-  /** Whether the worker creates a session now. */
+  /** Whether the worker accepts a prompt itself now. Each `true` uses up one of `beginnings`. */
   readonly mayBegin: () => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A separate process that answers a call of a session. It runs no sessions and has no agents. */
+/** A separate process that answers a tool call for which a session waits. It runs no sessions and has no agents. */
 import { createSessions } from "@skein/core";
 import { openStore } from "skein";
 

@@ -1,4 +1,4 @@
-/** A program that waits until an await reaches its time limit and the run ends. It closes nothing. */
+/** A program that waits until an await reaches its time limit and the run ends. It does not close its agent. */
 import { createAgent } from "skein";
 import { pick } from "../tools.ts";
 
