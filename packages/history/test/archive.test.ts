@@ -137,7 +137,7 @@ test("restore does not overwrite files", async () => {
   await expect(restoreSession("ffff", optionsFor(data))).rejects.toMatchObject({ name: "SessionNotFoundError" });
 });
 
-test("if archiving is killed at any file operation, the archive stays readable and the next run completes it", async () => {
+test("if archiving is killed at a file operation (every fourth is tried), the next run completes the archive", async () => {
   const data = createDataDirectory();
   fill(data, 1);
   const { calls } = await withFault(0, "once", () => archive(optionsFor(data)));
@@ -173,7 +173,7 @@ test("several processes can archive at the same time", async () => {
   expect(pieces(data)).toHaveLength(1);
 });
 
-test("reading a damaged piece of the archive is an error", async () => {
+test("restore throws an error for a damaged piece of the archive, and does not write the file", async () => {
   const data = prepared();
   await archive(optionsFor(data));
   const { archiveFolder } = optionsFor(data);

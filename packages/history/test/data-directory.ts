@@ -1,4 +1,4 @@
-/** Makes a small data directory in a temporary folder, which tests can damage. */
+/** Makes a small data directory of Claude Code in a temporary folder. Tests can damage its files. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -72,9 +72,9 @@ describe("discovery", () => {
     expect(isCurrent(discover(data.config), data.config)).toBe(false);
     const agent = `projects/-work-app/${id}/subagents/agent-a0123456789abcdef.jsonl`;
     const changes: readonly [string, () => void][] = [
-      ["a line more", () => appendFileSync(data.path(`projects/-work-app/${id}.jsonl`), "{}\n")],
+      ["an added line", () => appendFileSync(data.path(`projects/-work-app/${id}.jsonl`), "{}\n")],
       ["a new session", () => data.session(sessionId(3), hello())],
-      ["a session less", () => rmSync(data.path(`projects/-work-app/${sessionId(2)}.jsonl`))],
+      ["a removed session", () => rmSync(data.path(`projects/-work-app/${sessionId(2)}.jsonl`))],
       ["a new project", () => data.write(`projects/-other/${sessionId(4)}.jsonl`, "{}\n")],
       ["a first subagent", () => data.write(agent, "{}\n")],
       ["a second subagent", () => data.write(agent.replace("a01", "b01"), "{}\n")],
@@ -157,7 +157,7 @@ describe("the list", () => {
     await expect(listSessions({ ...data.config, limit: -1 })).rejects.toThrow(RangeError);
   });
 
-  test("sessions with only a snapshot come last in a list, and have the time of the snapshot", async () => {
+  test("sessions without messages come last in a list, and a session with only a snapshot has the time of the snapshot", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), hello("first", "2026-11-01T10:00:00.000Z"));
     data.write(`projects/-work-app/${sessionId(2)}.jsonl`, "");
@@ -292,7 +292,7 @@ describe("the list", () => {
     expect((await listSessions(data.config)).data[0]?.summary).toBe(expected);
   });
 
-  test("a list shows a summary that was written long after its message was", async () => {
+  test("a list shows a summary that is 600 KB after its message in the file", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const summary = { type: "summary", summary: "Late", leafUuid: leaf };

@@ -86,7 +86,7 @@ describe("file history", () => {
   });
 });
 
-test("plans are listed with their structure, even from the folder in plansDirectory", async () => {
+test("plans are listed with their structure, also from the folder that the setting plansDirectory names", async () => {
   const data = createDataDirectory();
   data.write("plans/keen-juggling-origami.md", "# Do it\n## Notes\nx\n### Phase 1\n- [x] a\n");
   expect(await listPlans(data.config)).toMatchObject([
@@ -101,7 +101,7 @@ test("plans are listed with their structure, even from the folder in plansDirect
   expect((await listPlans(data.config)).map(({ title }) => title)).toEqual(["Other"]);
 });
 
-test("todo lists and task lists are listed, and an unreadable list has its problem", async () => {
+test("todo lists and task lists are listed, and a list that is not JSON says so", async () => {
   const data = createDataDirectory();
   data.write(`todos/${sessionId(1)}-agent-${sessionId(1)}.json`, JSON.stringify([{ content: "a", status: "pending" }]));
   data.write(`todos/${sessionId(2)}-agent-${sessionId(2)}.json`, "{broken");
@@ -140,7 +140,7 @@ test("the prompt history is read newest first, in pages, and damage is reported"
   ]);
 });
 
-test("statistics are read if they exist", async () => {
+test("the statistics file of Claude Code is read if it exists", async () => {
   const data = createDataDirectory();
   expect(await readStats(data.config)).toEqual([]);
   data.write("stats-cache.json", JSON.stringify({ version: 2, dailyActivity: [], totalSessions: 4 }));

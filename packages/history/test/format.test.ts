@@ -167,7 +167,7 @@ describe("peeking into a line", () => {
 });
 
 describe("schemas", () => {
-  test("line schemas accept lines of 2.0 and of the current version, and keep unknown fields", () => {
+  test("line schemas accept lines of old and current versions of Claude Code, and keep unknown fields", () => {
     const talk = conversation();
     const answer = talk.answer(
       [
@@ -186,7 +186,7 @@ describe("schemas", () => {
     expect(Line.parse({ type: "from-the-future", anything: [1] })).toEqual({ type: "from-the-future", anything: [1] });
   });
 
-  test("the line schemas have every line type of the specification", () => {
+  test("the line schemas include prompts, answers, system lines, snapshots, queue operations and summaries", () => {
     for (const type of ["user", "assistant", "system", "file-history-snapshot", "queue-operation", "summary"]) {
       expect(Object.keys(schemas.lines)).toContain(type);
     }

@@ -3,7 +3,7 @@ import { getAgentSession, getSession, getToolCalls, isSessionNotFoundError, list
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
 describe("a session", () => {
-  test("a session is found by its index, its id and the beginning of its id", async () => {
+  test("a session is found by its position in the list, its id and the beginning of its id", async () => {
     const data = createDataDirectory();
     data.session(sessionId(11), [conversation("2026-11-01T10:00:00.000Z").user("older")]);
     data.session(sessionId(12), [conversation("2026-11-02T10:00:00.000Z").user("newer")]);
@@ -62,7 +62,7 @@ describe("a session", () => {
     ]);
   });
 
-  test("a session with damage reports file and line, and has all other lines", async () => {
+  test("a session with a damaged line reports the file and the line number, and has all other lines", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const path = data.session(sessionId(1), [talk.user("a")]);
@@ -234,7 +234,7 @@ describe("tools and subagents", () => {
     ]);
   });
 
-  test("a subagent is linked to its call by metadata, the result, its text, a notification, the prompt or the progress", async () => {
+  test("a subagent is linked to the tool call that started it by metadata, the result, its text, a notification, the prompt or the progress", async () => {
     const data = createDataDirectory();
     const talk = conversation();
     const call = (id: string, prompt: string): object => ({ type: "tool_use", id, name: "Agent", input: { prompt } });

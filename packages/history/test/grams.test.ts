@@ -3,6 +3,11 @@ import { bitmapOf, gramsIn, hasAll } from "../src/search/bitmap.ts";
 import { gramsFacet, stretchesIn, wantedOf } from "../src/search/grams.ts";
 import { createByteSearch } from "../src/scan/byte-search.ts";
 
+/**
+ * Tests the search index of a file: bitmaps of the byte sequences in its texts, and the weight of a text, which is
+ * highest for prompts.
+ */
+
 const none = new Uint8Array(0);
 const third = 0.36;
 
@@ -29,7 +34,7 @@ describe("the bitmap of a text", () => {
     expect(absent.filter((word) => hasAll(bits, gramsIn(word))).length).toBeLessThan(absent.length * 0.08);
   });
 
-  test("a text without words gives no bitmap, and a word of two bytes no sequence", () => {
+  test("without texts the bitmap is empty, and a word of two bytes has no sequence", () => {
     expect(bitmapOf([], none, third)).toHaveLength(0);
     expect(gramsIn("of")).toEqual([]);
   });

@@ -17,7 +17,7 @@ const empty = new Set(["meta", "!doctype", "br", "hr", "img"]);
 /** Elements that contain only text up to their closing tag. */
 const raw = new Set(["style", "title", "script", "textarea", "xmp", "iframe", "noscript", "plaintext"]);
 
-/** Parses a page. Throws if a browser would have to guess, for example at a tag without a closing tag. */
+/** Parses a page. Throws if a browser would have to guess, for example because a closing tag is missing. */
 export function parsePage(html: string): Page {
   const elements: Element[] = [];
   const open: Element[] = [];

@@ -37,7 +37,7 @@ describe("the index", () => {
     expect((await buildIndex(data.indexed)).bytesRead).toBe(Buffer.byteLength(line));
   });
 
-  test("a list has one order with and without the index, even if a prompt looks like a saved time", async () => {
+  test("a list has the same order with and without the index, even if a prompt looks like a saved time", async () => {
     const data = createDataDirectory();
     const prompts = ['"lastTime":"2099-01-01T00:00:00.000Z"', "newer", 'x","lastTime":null,"y":"'];
     for (const [at, prompt] of prompts.entries())

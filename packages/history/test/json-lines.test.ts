@@ -62,7 +62,10 @@ const rejected: readonly (readonly [string, Buffer])[] = [
 /** JSON that is not an object is damage too. */
 const notObjects = ["[]", "1", '"x"', "null", "true", "-0", '[{"type":"user"}]'].map(text);
 
-/** Lines that a parser may accept or reject by the specification. The test ensures that our answer does not change. */
+/**
+ * Lines that a parser may accept or reject according to the JSON specification. The test ensures that Skein's result
+ * does not change.
+ */
 const undefinedBySpec: readonly (readonly [string, Buffer, unknown, readonly Damage["kind"][]])[] = [
   ["a lone surrogate", text('{"a":"\\ud800"}'), { a: "\ud800" }, []],
   ["surrogates in the wrong order", text('{"a":"\\udc00\\ud800"}'), { a: "\udc00\ud800" }, []],

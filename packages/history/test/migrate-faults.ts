@@ -43,7 +43,8 @@ export interface Ran {
 
 /**
  * Runs `work` with a fault at the call with the number `at`. `once` fails only this call. `killed` also fails all later
- * calls, and `full` all later calls that need space. With 0, no call fails. Returns the number of calls.
+ * calls, and `full` all later calls that need space. With 0, no call fails. Returns the number of calls and the error
+ * of `work`.
  */
 export async function withFault(at: number, fault: Fault, work: () => Promise<unknown>): Promise<Ran> {
   const original = Object.fromEntries(changing.map((name) => [name, fs[name]]));

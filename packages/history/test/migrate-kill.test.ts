@@ -10,7 +10,7 @@ import { createDataDirectory, type DataDirectory } from "./data-directory.ts";
 import { InjectedFault, withFault, withoutFault, type Fault } from "./migrate-faults.ts";
 import { away, fill, home, snapshot as exactSnapshot } from "./migrate-world.ts";
 
-/** Returns the distance between tested calls. With `SKEIN_LONG=1` every call is tested. */
+/** Returns the distance between tested calls: `step`, or 1 (every call is tested) with `SKEIN_LONG=1`. */
 const every = (step: number): number => (process.env["SKEIN_LONG"] ? 1 : step);
 const inPlace = { source: "/work/my.app", destination: "/work/my-app" };
 const elsewhere = { source: home, destination: away };
@@ -29,7 +29,7 @@ function migrate(data: DataDirectory, { places, mode }: Way): Promise<{ failedCo
   return migrateWorkspace({ ...places, mode }, options(data));
 }
 
-/** Returns the data directory before and after a run without faults, and the number of calls in the run. */
+/** Returns the data directory before and after a migration without faults, and the number of its file-system calls. */
 async function undisturbed(way: Way): Promise<{ before: Snapshot; after: Snapshot; calls: number }> {
   const data = createDataDirectory();
   fill(data, 2, way.places.source);
@@ -86,12 +86,12 @@ async function sweep(way: Way, fault: Fault, step: number): Promise<number> {
   return points;
 }
 
-test("if a move is killed at any call, each session stays complete and the next run finishes the move", async () => {
+test("if a move is killed at any file-system call, each session stays complete and the next run finishes the move", async () => {
   const points = await sweep({ places: elsewhere, mode: "move" }, "killed", every(11));
   expect(points).toBeGreaterThan(7);
 });
 
-test("if a copy is killed at any call, each session stays complete and the next run finishes the copy", async () => {
+test("if a copy is killed at any file-system call, each session stays complete and the next run finishes the copy", async () => {
   expect(await sweep({ places: elsewhere, mode: "copy" }, "killed", every(23))).toBeGreaterThan(5);
 });
 
@@ -99,11 +99,11 @@ test("if a move that rewrites files in place is killed, the next run finishes th
   expect(await sweep({ places: inPlace, mode: "move" }, "killed", every(19))).toBeGreaterThan(5);
 });
 
-test("if the disk gets full at any call, each session stays complete and the next run with space finishes the move", async () => {
+test("if the disk gets full at any file-system call, each session stays complete and the next run with space finishes the move", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "full", every(23))).toBeGreaterThan(7);
 });
 
-test("if any system call fails once, the next run finishes the migration", async () => {
+test("if any file-system call fails once, the next run finishes the migration", async () => {
   expect(await sweep({ places: elsewhere, mode: "move" }, "once", every(21))).toBeGreaterThan(7);
 });
 

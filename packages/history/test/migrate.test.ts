@@ -311,7 +311,7 @@ test("for two paths with one folder name, a move rewrites files in place, undo r
   expect(snapshot(data.root)).toEqual(before);
 });
 
-test("sessions of Windows are moved, and their paths are rewritten", async () => {
+test("sessions with Windows paths are moved, and their paths are rewritten", async () => {
   const data = createDataDirectory();
   const said = {
     type: "user",

@@ -1,4 +1,7 @@
-/** Tests files without read permission. Another user makes the calls, because root may read everything. */
+/**
+ * Tests files without read permission. If the tests run as root, another user makes the calls, because root may read
+ * everything.
+ */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +11,10 @@ import { conversation, createDataDirectory, sessionId, type DataDirectory } from
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** Runs `body` as another user, in an async function with `library` and `config`. Returns its result. */
+/**
+ * Runs `body` in an async function with `library` and `config` in a new process, and returns its result. If the tests
+ * run as root, the process runs as the user nobody.
+ */
 function asNobody(data: DataDirectory, body: string, cacheFolder: string | null = null): unknown {
   const library = JSON.stringify(join(import.meta.dirname, "../src/index.ts"));
   const script = `
@@ -16,7 +22,7 @@ function asNobody(data: DataDirectory, body: string, cacheFolder: string | null 
     const config = ${JSON.stringify({ dataPath: data.root, cacheFolder })};
     const attempt = (call) => call.then(() => "worked", (error) => error.code ?? error.name);
     console.log(JSON.stringify(await (async () => { ${body} })()));`;
-  // The other user needs access to the folder of the test.
+  // The user nobody needs access to the folder of the test.
   chmodSync(dirname(data.root), 0o755);
   const flags = [
     "--conditions=@skein/source",

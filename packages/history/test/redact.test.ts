@@ -43,14 +43,14 @@ test("equal secrets get equal marks, and different secrets get different marks",
   expect(text).toBe("[token 1] [token 2] [token 1]");
 });
 
-test("home directories become ~, even paths from another machine, and names are hidden", () => {
+test("home directories become ~, also those of other users, and names are hidden", () => {
   expect(redact("/srv/homes/ada/src/x.ts and /srv/homes/adam/x")).toBe("~/src/x.ts and /srv/homes/adam/x");
   expect(redact("/home/bob/app /Users/eve/app C:\\Users\\Eve\\app C:/Users/eve/app")).toBe("~/app ~/app ~\\app ~/app");
   expect(redact("-Users-eve-app")).toBe("-~-app");
   expect(redact("Ada works for initech, not for adamant")).toBe("[name] works for [name], not for adamant");
 });
 
-test("redacting a long text without secrets is fast", () => {
+test("redacting a long text without secrets takes less than two seconds of processor time", () => {
   const text = `${"a".repeat(200_000)} ${"token".repeat(20_000)} ${"-----BEGIN ".repeat(5000)} ${"x:y://".repeat(20_000)} ${"a@b.".repeat(20_000)}`;
   // The test measures processor time, because other programs may keep the machine busy.
   const started = process.cpuUsage();

@@ -60,7 +60,7 @@ describe("queries", () => {
     expect(await found(library(), '"the fix parser"')).toEqual([]);
   });
 
-  test("text with accents and text that JSON escapes is found", async () => {
+  test("text with accents and text that is written with JSON escapes are found", async () => {
     expect(await found(library(), "CAFÉ")).toEqual(["prompt:café"]);
     expect(await found(library(), "c:\\temp")).toEqual(["prompt:C:\\temp"]);
     const data = createDataDirectory();
@@ -131,7 +131,7 @@ describe("queries", () => {
   });
 });
 
-describe("any script", () => {
+describe("any writing system", () => {
   const texts = [
     "日本語のテスト",
     "検索",
@@ -182,7 +182,8 @@ describe("any script", () => {
           ["/検.$/", -1],
           ["/日本.のテ/", 0],
         ] as const) {
-          // A letter without a single lower case, such as ß and İ, is found only as it is written.
+          // A word is found if the lower case of the text contains the lower case of the word. So ISI, the upper case
+          // of ısı, does not find ısı.
           const isFound =
             at >= 0 && `before ${texts[at]} after`.toLowerCase().includes(word.toLowerCase().replaceAll("/", ""));
           const isPattern = word.startsWith("/") && at >= 0;
@@ -287,7 +288,7 @@ test("an empty file has no matches, even if another file was read before", async
   expect((await searchSessions("needle", data.config)).data).toHaveLength(1);
 });
 
-test("a search for a frequent word misses nothing on a page, with and without an index", async () => {
+test("a page of a search for a frequent word is the same part of all its matches, with and without an index", async () => {
   const data = createDataDirectory();
   writeCorpus({ folder: data.root, files: 40, bytes: 12_000_000, seed: 12 });
   await buildIndex(data.indexed);

@@ -114,7 +114,7 @@ test("an incomplete line is searched as a whole", () => {
   expect(rangeIn(torn)).toBe(torn);
 });
 
-test("every text of a generated corpus is in the range of its line", () => {
+test("a word of every text of a generated corpus is in the range of its line", () => {
   const data = createDataDirectory();
   writeCorpus({ folder: data.root, files: 6, bytes: 1_000_000, seed: 7 });
   let texts = 0;

@@ -22,7 +22,7 @@ describe("counting", () => {
     expect((await getUsage(data.config)).totals).toMatchObject({ inputTokens: 100, outputTokens: 500, calls: 1 });
   });
 
-  test("if several files or directories have a call, usage counts it once, for the earliest file", async () => {
+  test("if several files or directories have a model call, usage counts it once, for the earliest file", async () => {
     const [one, two] = [createDataDirectory(), createDataDirectory()];
     const talk = conversation();
     const lines = [talk.user("q"), talk.answer("a")];
@@ -37,7 +37,7 @@ describe("counting", () => {
     ]);
   });
 
-  test("usage counts for the project in the list, even for relocated sessions and worktrees", async () => {
+  test("the usage of a session counts for the project that the list shows, even for relocated sessions and worktrees", async () => {
     const data = createDataDirectory();
     const talk = (start: string): readonly Fields[] => {
       const { user, answer } = conversation(start, { cwd: "/work/tree" });
@@ -151,7 +151,7 @@ describe("counting", () => {
     });
   });
 
-  test("a call has the price of its model on the day of the call", async () => {
+  test("a model call has the price of its model on the day of the call", async () => {
     const data = createDataDirectory();
     const call = (id: string, timestamp: string): Fields =>
       conversation().answer("x", {
@@ -183,7 +183,7 @@ describe("counting", () => {
     expect(bySession).toMatchObject([{ sessionId: sessionId(1), projectPath: "/work/app", calls: 2 }]);
   });
 
-  test("the report has the total of Claude Code beside the total of Skein", async () => {
+  test("the report of a session has the total cost that Claude Code recorded last", async () => {
     const data = createDataDirectory();
     data.session(sessionId(1), [
       conversation().answer("x"),
@@ -301,7 +301,7 @@ describe("grouping", () => {
     expect(blocks.every(({ isEstimate }) => isEstimate)).toBe(true);
   });
 
-  test("a call exactly five hours after the start of a block belongs to the block, in any order of calls", async () => {
+  test("a model call exactly five hours after the start of a block belongs to the block, in any order of calls", async () => {
     const data = createDataDirectory();
     const at = (time: string): Fields => conversation(time).answer("x");
     data.session(sessionId(1), [at("2026-11-01T15:00:00.000Z"), at("2026-11-01T10:20:00.000Z")]);
@@ -438,7 +438,7 @@ test("usage gives the tokens and micro-dollars of a second, independent count", 
   expect({ tokens, costMicros: totals.costMicros, calls: totals.calls }).toEqual(plainCount(data.root));
 });
 
-test("usage is equal with and without an index, at the first call, at the second call and after new lines", async () => {
+test("usage is equal with and without an index, when it is read once, twice and after new lines", async () => {
   const data = createDataDirectory();
   const { sessions } = writeCorpus({ folder: data.root, files: 10, bytes: 1_000_000, seed: 5 });
   const [name] = readdirSync(data.path("projects"), { recursive: true, encoding: "utf8" }).filter((found) =>

@@ -8,7 +8,7 @@ import { discover } from "../src/sources/discover.ts";
 import { createTail } from "../src/watch/tail.ts";
 import { conversation, createDataDirectory, jsonLines, sessionId } from "./data-directory.ts";
 
-/** Collects events until it has enough. */
+/** Watches the data directory, calls `act`, and returns the events as soon as `enough` returns true, or after 8 s. */
 async function collect(
   config: { dataPath: string; cacheFolder: null },
   act: () => Promise<void> | void,

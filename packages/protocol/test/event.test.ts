@@ -107,7 +107,7 @@ test.each([
   expect(Draft.safeParse({ event_type, data: { ...data, offset: -1 } }).success).toBe(false);
 });
 
-test("a known error has a code and a sentence, and may have details", () => {
+test("a KnownError has a code and a sentence, and may have details", () => {
   const error = new KnownError("conflict", "It moved.", { details: { expected: 1 }, cause: "why" });
   expect(error).toMatchObject({ name: "KnownError", code: "conflict", message: "It moved.", cause: "why" });
   expect(isKnownError(error)).toBe(true);

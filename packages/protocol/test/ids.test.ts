@@ -36,7 +36,7 @@ test("ids stay in order after the clock goes back an hour", () => {
   expect(millis(ids())).toBe(time);
 });
 
-test("the counter starts with its top bit 0, so that it can grow within a millisecond", () => {
+test("the counter in an id starts with its top bit 0, so that it can grow within a millisecond", () => {
   const ids = createIds({ now: () => 5, random: (bytes) => bytes.fill(0xff) });
   expect(ids().slice(0, 23)).toBe("00000000-0005-77ff-bfff");
   expect(ids().slice(0, 23)).toBe("00000000-0005-7800-8000");

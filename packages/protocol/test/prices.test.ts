@@ -107,7 +107,7 @@ test.each([
   ["2026-07-30", "gpt-5.6-luna", 200_000, 1_200_000],
   ["2026-07-29", "gpt-5.6-terra", 2_500_000, 15_000_000],
   ["2026-07-30", "gpt-5.6-terra", 2_000_000, 12_000_000],
-])("a call on %s of %s costs what the model cost on that day", (day, model, input, output) => {
+])("a model call on %s of %s costs what the model cost on that day", (day, model, input, output) => {
   const usage = { input_tokens: 100_000, output_tokens: 100_000 };
   const cost = priceCall(model, usage, earlierPrice(model, Date.parse(day)));
   expect([cost?.input_micros, cost?.output_micros]).toEqual([input / 10, output / 10]);

@@ -3,7 +3,7 @@ import { withoutSecrets } from "../src/without-secrets.ts";
 
 test.each([
   ["an Anthropic key", "sk-ant-api03-CANARYcanary0123456789"],
-  ["a key of ours", "skein_CANARYcanary0123456789canary"],
+  ["an API key of Skein", "skein_CANARYcanary0123456789canary"],
   ["a webhook's secret", "whsec_CANARYcanary0123456789=="],
   ["a GitHub token", "ghp_CANARYcanary0123456789canary"],
   ["a fine-grained GitHub token", "github_pat_CANARYcanary0123456789"],

@@ -94,7 +94,7 @@ describe("the audit log of a server", () => {
     for (const method of ["DELETE", "PATCH", "POST"]) expect((await call(method, "/v1/audit", {})).status).toBe(405);
   });
 
-  test("the audit log has rejected answers and other rejected messages of a WebSocket", async () => {
+  test("the audit log has rejected answers to a waiting tool and other rejected messages of a WebSocket", async () => {
     const { call, url } = await testServer();
     const { id } = await session(call);
     const tell = async (path: string, key: string, message: object): Promise<Record<string, unknown>> => {

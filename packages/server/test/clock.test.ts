@@ -5,7 +5,7 @@ import { createIdempotency } from "../src/http/idempotency.ts";
 import { createKeys } from "../src/keys.ts";
 import { DEFAULT_LIMITS, createMeter } from "../src/http/limits.ts";
 
-/** The clock of a machine that was suspended, or whose clock was set. It may go back. */
+/** Returns a clock that the test can set to another time, as after a correction of the machine's clock. */
 function clock() {
   let time = Date.parse("2026-11-15T12:00:00Z");
   return { now: (): number => time, jump: (ms: number): void => void (time += ms) };
@@ -13,7 +13,7 @@ function clock() {
 
 const HOUR = 3600 * 1000;
 
-test("a key stays within its limits when the clock goes back", () => {
+test("a key within its limits is not rejected when the clock goes back", () => {
   const { now, jump } = clock();
   const meter = createMeter(DEFAULT_LIMITS, now);
   meter.request("key");
@@ -22,7 +22,7 @@ test("a key stays within its limits when the clock goes back", () => {
   expect(() => meter.session("key")).not.toThrow();
 });
 
-test("a revoked key stays revoked when the clock goes back", async () => {
+test("a key that another process revokes is no longer recognised, even if the clock went back before", async () => {
   const { now, jump } = clock();
   const { records } = createMemoryStore();
   const keys = createKeys({ records, now });

@@ -1,4 +1,4 @@
-/** The server serves the built console: its files, their headers, and the answer for a path that is not a file. */
+/** The server serves the built console: its files, their headers, and the response for a path that is not a file. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ test("HEAD has the headers of a page and no body", async () => {
   expect((await fetch(`${url}/health`, { method: "HEAD", headers: HTML })).status).toBe(401);
 });
 
-test("requests for other addresses get the same answers as without a console", async () => {
+test("requests for addresses that are not pages of the console are answered by the API", async () => {
   const { url, call } = await testServer({ console: built() });
   for (const path of ["/v1/nothing", "/v1", "/api/v1/nothing", "/v1/sessions"])
     expect([path, (await fetch(`${url}${path}`, { headers: HTML })).status]).toEqual([path, 401]);

@@ -16,7 +16,7 @@ async function keyWith(call: Caller, ...scopes: readonly string[]): Promise<stri
   return String(body["key"]);
 }
 
-/** A server with a session whose agent has a secret system prompt. */
+/** Starts a server with a session whose agent has a secret system prompt. */
 async function world(agent: Record<string, unknown> = {}) {
   const server = await testServer({ limits: { statementMs: 60_000 }, webhookAddresses: ["127.0.0.1"] });
   const one = await session(server.call, { system_prompt: SECRET, ...agent });
@@ -43,7 +43,9 @@ function addresses({ id, agentId, runId }: World): readonly string[] {
   ];
 }
 
-/** Returns the answer of a path. A stream is read to the end of the session's run, or for 200 ms. */
+/**
+ * Returns the text of the response to a GET request. A stream is read to the end of the session's run, or for 200 ms.
+ */
 async function shown(url: string, key: string, path: string, accept = "*/*"): Promise<string> {
   const over = new AbortController();
   const response = await fetch(`${url}${path}`, { headers: { "x-api-key": key, accept }, signal: over.signal });

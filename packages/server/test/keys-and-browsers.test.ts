@@ -91,7 +91,7 @@ test.each([
 });
 
 test.each([["Host: evil.example"], ["Host: 127.0.0.1.evil.example"], ["Host: localhost:9@evil"], ["Host: "]])(
-  "%s is rejected on every kind of address, even an unknown one",
+  "a request with the header %s is rejected at every path, even an unknown one",
   async (host) => {
     const { url } = await testServer();
     for (const path of ["/", "/health", "/v1/agents", "/nothing", "/v1/ws"])

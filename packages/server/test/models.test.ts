@@ -1,4 +1,4 @@
-/** Models over HTTP: who may add them, which addresses are allowed, and what answers never contain. */
+/** Models over HTTP: who may add them, which addresses are allowed, and what responses never contain. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { type Server, createServer } from "node:http";
@@ -107,7 +107,7 @@ test("an admin adds a model with a key, tests it, uses it and removes it, and th
   expect(bytes.join("")).not.toContain(KEY);
 });
 
-test("a model keeps its key while its address stays; another address needs the key again", async () => {
+test("a model keeps its API key while its address stays the same; for another address the key must be given again", async () => {
   const { call } = await testServer();
   const [one, other] = [await fakeModel(), await fakeModel()];
   const name = "openai-compatible/fake";
@@ -188,7 +188,7 @@ test("a tenant's model in a cloud without a key is rejected under any name, so t
       const answer = await acme("POST", "/v1/models", { name, settings });
       expect(answer, `${name} by ${adapter}`).toMatchObject({ status: 403, body: { error: { code: "not_allowed" } } });
     }
-  // The key of one provider is not sent to another.
+  // The API key of one provider is not sent to another provider.
   const other = { name: "bedrock/x", settings: { adapter: "openai" } };
   expect((await call("POST", "/v1/models", other)).status).toBe(403);
 });

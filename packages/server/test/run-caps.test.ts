@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test("a cap of one key does not delay another key", async () => {
+test("the cap of one key does not delay runs of another key", async () => {
   const { tool, seen, open } = gatedTool();
   const server = await testServer({ config: { tools: [tool], policy: { keys: { ci: { concurrentRuns: 1 } } } } });
   const ci = await keyed(server, "ci");

@@ -14,7 +14,7 @@ function bytesOf(place: string): string {
     .join("");
 }
 
-test("the secret of a webhook is in no file of the store, and a server without the key does not start", async () => {
+test("the secret of a webhook is in no file of the store, and a server without the encryption key does not start", async () => {
   const place = folder();
   const store = `sqlite:${join(place, "skein.db")}`;
   const vault = createVault(randomBytes(32).toString("base64"));

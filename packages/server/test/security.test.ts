@@ -19,7 +19,10 @@ const OPEN: ReadonlyMap<string, number> = new Map([
   ["POST /v1/logout", 204],
 ]);
 
-/** A server without a socket, two tenants, a key of each scope, and one resource of each kind that belongs to `mine`. */
+/**
+ * Creates a server that does not listen on the network, two tenants, a key of each scope, and resources of the tenant
+ * `mine`.
+ */
 async function twoTenants() {
   const store = createMemoryStore();
   const keys = createKeys({ records: store.records });
@@ -181,7 +184,7 @@ test.each([
   "http://localhost:3000.evil.example",
   "http://localhost:9999",
   "http://127.0.0.1",
-])("an Origin %s is 403 and never reflected", async (origin) => {
+])("a request with the Origin %s gets 403 and no Access-Control-Allow-Origin", async (origin) => {
   const { url, key } = await testServer();
   for (const method of ["GET", "OPTIONS"]) {
     const answer = await fetch(`${url}/v1/agents`, { method, headers: { origin, "x-api-key": key } });

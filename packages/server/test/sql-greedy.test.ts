@@ -78,7 +78,7 @@ describe.skipIf(!hasBubblewrap)("greedy statements", { timeout: 120_000 }, () =>
     expect(most).toBeLessThan(1536 * 1024);
   });
 
-  test("an answer is cut at 10,000 rows, or at 10 MB if its rows are large", async () => {
+  test("a result is cut at 10,000 rows, or at 10 MB if its rows are large", async () => {
     const { ask } = await asked(30_000);
     const many = await ask("SELECT repeat('x', 900) AS x FROM range(10000000)");
     expect(many.text.slice(-60)).toContain('{"end":{"rows":10000,"truncated":true}}');

@@ -6,8 +6,8 @@ import { createScript } from "../../src/testing/script.ts";
 import { createIds } from "@skein/protocol";
 
 test.each([
-  ["what was said", '{"text":"Find the Needle here"}', "needle", "Find the Needle here"],
-  ["nothing in the name of a field", '{"text":"Find it"}', "text", undefined],
+  ["the text that was said", '{"text":"Find the Needle here"}', "needle", "Find the Needle here"],
+  ["no match in the name of a field", '{"text":"Find it"}', "text", undefined],
   ["a value that contains the name of its field", '{"error":"An error of the disk"}', "error", "An error of the disk"],
   [
     "quotation marks and line ends as people see them",
@@ -16,18 +16,18 @@ test.each([
     'say "a\nb" twice',
   ],
   [
-    "a piece that begins inside of a text",
+    "the text of a piece of JSON that begins inside a string",
     String.raw`00 \\ old needle","error":null}`,
     "needle",
     String.raw`00 \ old needle`,
   ],
   [
-    "no part of a letter that was cut at the end",
+    "no part of a character that was cut at the end",
     String.raw`{"text":"needle ${"x".repeat(158)}\ud83d\ude00"}`,
     "needle",
     `needle ${"x".repeat(158)}`,
   ],
-  ["a path of Windows at its end", String.raw`{"text":"needle in C:\\abc"}`, "needle", String.raw`needle in C:\abc`],
+  ["a Windows path at its end", String.raw`{"text":"needle in C:\\abc"}`, "needle", String.raw`needle in C:\abc`],
   [
     "no part of an escape that was cut at the end",
     String.raw`{"text":"needle ${"x".repeat(156)}\u0007"}`,

@@ -4,7 +4,10 @@ import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 /** Lets waiting promises continue. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks for a place, and records the order in which places were given. */
+/**
+ * Returns functions that ask for places and give them back. `served` has the tenants in the order in which they got
+ * places, and `held` has the places that were not given back.
+ */
 function line(queue: FairQueue) {
   const served: string[] = [];
   const held: { readonly name: string; readonly giveBack: GiveBack }[] = [];
@@ -38,7 +41,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 4, taken: 4, waiting: 2, tenants: 1 });
   });
 
-  test("a fair queue keeps a quarter of its places free as soon as there are several tenants", async () => {
+  test("in a shared fair queue, a tenant gets at most three places for every place that stays free", async () => {
     const queue = createFairQueue({ places: 64, isShared: () => true });
     const { ask, served } = line(queue);
     ask("a", 200);
@@ -139,7 +142,7 @@ describe("a fair queue", () => {
     expect(queue.figures()).toEqual({ places: 1, taken: 1, waiting: 0, tenants: 0 });
   });
 
-  test("tryTake takes no place while an earlier request waits, and gives no tenant more than its share", async () => {
+  test("tryTake gives no tenant more than its share, and its place goes to a waiting request when it becomes free", async () => {
     const queue = createFairQueue({ places: 4, isShared: () => true });
     const held = [queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a"), queue.tryTake("a")];
     expect(held.map((giveBack) => giveBack !== undefined)).toEqual([true, true, true, false]);

@@ -19,7 +19,10 @@ async function settle(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Creates a process with room for 10 MiB of sessions. Every drive runs until the test ends the drive. */
+/**
+ * Creates the limits of a process that has room for 10 MiB of sessions. The runtime's `drive` (the work on one session)
+ * ends when the test calls the session's function in `driven`.
+ */
 function world() {
   const store = createMemoryStore();
   const states = createStateCache({ store });
@@ -93,7 +96,7 @@ test("a session that needs more than all the room runs when no other session run
   expect(driven.has(huge)).toBe(true);
 });
 
-test("cancelled sessions do not wait for room: they are ended one after the other, and begin nothing else", async () => {
+test("sessions whose run is cancelled do not wait for room: their runs are ended one after the other, and they begin no other run", async () => {
   const { claim, drive, driven, onlyRuns, store, large } = world();
   const cancel = (sessionId: string, run_id: string) =>
     store.append(sessionId, [{ event_type: "cancel.requested", data: { run_id, reason: null }, id: ids() }], {});

@@ -14,8 +14,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 type Draft<Value> = { -readonly [Key in keyof Value]: Draft<Value[Key]> };
 
 /**
- * Returns the history of a session with one tool call, and of its fork. Clients got every answer, and readers got every
- * event.
+ * Returns the history of a session with one tool call, and of its fork. Clients got every response, and readers got
+ * every event.
  */
 async function goodHistory(): Promise<History> {
   const store = createMemoryStore({ now: () => 1000 });
@@ -100,7 +100,7 @@ test("a history that keeps every invariant has no violation", () => {
   expect(checkHistory(good)).toEqual([]);
 });
 
-test("a violation says what was broken in a sentence, with evidence", () => {
+test("a violation says in a sentence what was broken, and has evidence", () => {
   const history = changed((draft) => void at(draft.streams, 0).events.splice(2, 1));
   const [violation] = checkHistory(history);
   expect(violation).toMatchObject({ invariant: "I4", evidence: { after: 0 } });
@@ -115,7 +115,7 @@ function changed(change: (draft: Draft<History>) => void): History {
 
 function at<Item>(items: readonly Item[] | null, index: number): Item {
   const item = items?.[index];
-  if (item === undefined) throw new Error(`The good history has no ${index}.`);
+  if (item === undefined) throw new Error(`The good history has no item ${index}.`);
   return item;
 }
 
@@ -123,7 +123,7 @@ const eventsOf = (draft: Draft<History>) => at(draft.sessions, 0).events;
 
 function dataOf<Type extends Event["event_type"]>(draft: Draft<History>, type: Type): Draft<FactData<Type>> {
   const event = eventsOf(draft).find(({ event_type }) => event_type === type);
-  if (!event) throw new Error(`The good history has no ${type}.`);
+  if (!event) throw new Error(`The good history has no event of the type ${type}.`);
   return event.data as Draft<FactData<Type>>;
 }
 
@@ -205,10 +205,10 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ["I8", "a tool that may act once acts twice", (draft) => void draft.effects?.push(at(draft.effects, 0))],
   ["I8", "a tool acts without a stored intent", (draft) => void (dataOf(draft, "tool.started").tool_use_id = "x")],
   ["I8", "a tool acts before its intent is stored", (draft) => void (at(draft.effects, 0).at = 999)],
-  ["I8", "a success is recorded without any effect", (draft) => void (draft.effects = [])],
+  ["I8", "a tool call is recorded as a success, but the tool did not act", (draft) => void (draft.effects = [])],
   [
     "I9",
-    "a call has no result in the next message",
+    "a tool call has no result in the next message",
     (draft) => {
       const { content } = dataOf(draft, "step.generated");
       at(draft.modelCalls, 1).messages = [{ role: "assistant", content }];
@@ -216,7 +216,7 @@ const cases: [Invariant, string, (draft: Draft<History>) => void][] = [
   ],
   [
     "I9",
-    "a run ends with an open call",
+    "a run ends with a tool call that has no result",
     (draft) => {
       const place = eventsOf(draft).findIndex(({ event_type }) => event_type === "tool.completed");
       eventsOf(draft).splice(place, eventsOf(draft).length - place - 1);
@@ -284,7 +284,7 @@ test("a run that has not ended is a violation only if every run had to end", () 
   expect(found({ ...history, mustFinish: false })).not.toContain("I16");
 });
 
-test("an operation without an answer may have happened or not, but not twice", () => {
+test("a client's operation without a response may have happened or not, but not twice", () => {
   const unknown = changed((draft) => {
     for (const operation of draft.operations) operation.outcome = "unknown";
     draft.operations.push({ ...at(draft.operations, 1), text: "prompt 2" });
@@ -292,7 +292,7 @@ test("an operation without an answer may have happened or not, but not twice", (
   expect(checkHistory(unknown)).toEqual([]);
 });
 
-test("an interrupt that is cancelled before it was read stops nothing", () => {
+test("a run may start a tool after an interrupting prompt that was cancelled before it was read", () => {
   const history = changed((draft) => {
     const prompt = dataOf(draft, "prompt.accepted");
     const interrupt = { ...prompt, run_id: "r2", message_id: "m2", mode: "interrupt", content: "prompt 2" };

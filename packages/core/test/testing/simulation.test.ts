@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 const MODES: readonly SimulationMode[] = ["safety", "liveness"];
 
 /**
- * Returns how many seeds are played. `SKEIN_LONG=1` plays four times as many. `npm run simulate` plays any number of
- * seeds.
+ * Returns how many seeds are played: `short`, or four times as many with `SKEIN_LONG=1`. `npm run simulate` plays any
+ * number of seeds.
  */
 const seeds = (short: number): number => (process.env["SKEIN_LONG"] ? short * 4 : short);
 

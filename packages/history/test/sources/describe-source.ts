@@ -1,4 +1,7 @@
-/** Tests the contract of a source. Every source passes this suite with data in its format. */
+/**
+ * Tests the contract of a source (one coding agent whose sessions Skein can read). Every source passes this suite with
+ * data in its format.
+ */
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -46,8 +49,8 @@ async function read(
 }
 
 /**
- * Removes times of activity, because they may differ. A call counts at the line with its tokens, which may come after
- * the first line of its answer.
+ * Removes the times of the first and last activity, because they may differ before and after translation. A model call
+ * counts at the line with its tokens, which may come after the first line of its answer.
  */
 function timeless(part: object): unknown {
   return JSON.parse(
@@ -61,8 +64,8 @@ async function idsIn(config: LibraryConfig): Promise<readonly string[]> {
 }
 
 /**
- * Returns a hash of everything in a folder. The shared memory of databases is left out, because any reader of a
- * write-ahead log may create it.
+ * Returns a hash of everything in a folder. The `-shm` and `-wal` files of databases are left out, because any reader
+ * of a database with a write-ahead log may create them.
  */
 function stateOf(folder: string): string {
   const hash = createHash("sha256");
@@ -92,7 +95,7 @@ export interface SourceOptions {
   readonly lines?: RegExp;
   /** The database of the agent, below the folder. */
   readonly database?: string;
-  /** A table of the database that the tests may lock and rename. */
+  /** A table of the database that a test renames, so that the database looks like an unknown version. */
   readonly table?: string;
 }
 
@@ -139,7 +142,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(gone === null ? [] : await idsIn(gone.config).catch(() => [])).toEqual([]);
     });
 
-    it("usage translates no session, a list of one session at most one, and both are the same after translation", async () => {
+    it("getUsage translates no session, listing one session translates at most one, and both results are the same after translation", async () => {
       const data = agentData(agent);
       const cache = join(temporaryFolder(), "cache");
       const unread = await read(data, cache, "as-needed");
@@ -171,7 +174,7 @@ export function describeSource({ agent, lines, database, table }: SourceOptions)
       expect(filesIn(cache, /\.jsonl$/)).toHaveLength(isInPlace ? 0 : 1 + (first?.agentIds.length ?? 0));
     });
 
-    it("the original of every line can be read with one call", async () => {
+    it("readOriginal returns the agent's original text of every line", async () => {
       const data = agentData(agent);
       const { config } = await read(data);
       const { data: sessions } = await listSessions({ ...config, limit: Infinity });

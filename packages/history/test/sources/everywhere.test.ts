@@ -110,7 +110,7 @@ test("the archive keeps the sessions of an agent whose folder was deleted", asyn
   );
 });
 
-test("search, the index and the five-hour blocks include every agent, and `sources` selects agents", async () => {
+test("search, the index and the five-hour blocks of usage include every agent, and `sources` selects agents", async () => {
   const agents = [agentData("codex"), agentData("opencode"), agentData("gemini"), agentData("pi")];
   const config = await libraryOf(agents);
   const { blocks, bySource, totals } = await getUsage({ ...config, timeZone: "UTC" });
@@ -343,7 +343,7 @@ test("before a session is converted for Claude Code, missing files that its tool
 });
 
 test.each(agentNames)(
-  "sessions of %s are exported as page, Markdown and JSON with the name of their agent",
+  "sessions of %s are exported as HTML, Markdown and JSON with the name of their agent",
   async (agent) => {
     const data = agentData(agent);
     const config = await libraryOf([data]);
@@ -409,7 +409,7 @@ test.each(agentNames)("the exported page and the usage report of %s have equal t
   vi.unstubAllEnvs();
 });
 
-test("all lists have one order, even for copies of files", async () => {
+test("a list has the order of the sessions' last activity before and after the index is built", async () => {
   const config = await libraryOf(agentNames.filter((name) => name !== "claude-desktop").map((name) => agentData(name)));
   const order = async (library: LibraryConfig): Promise<readonly string[]> =>
     (await listSessions({ ...library, limit: 100 })).data.map(({ id }) => id);

@@ -61,7 +61,7 @@ const used = {
   },
 };
 
-test("only the answer that gets its tokens is reported again, and only the title if a thread gets a name", async () => {
+test("if Codex writes the tokens of an answer, only this answer is reported again, and if a thread gets a name, only the title is reported", async () => {
   const { data, news } = await follow("codex", "0198c0de-0000-7000-8000-00000000000a");
   const rollout = fileIn(data, /0a\.jsonl$/);
   const append = (line: object): void => appendFileSync(rollout, `${JSON.stringify(line)}\n`);

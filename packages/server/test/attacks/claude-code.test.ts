@@ -216,7 +216,7 @@ function hook(command: string) {
   return { hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command }] }] } };
 }
 
-/** Calls the model through the socket of the session, and prints the status. */
+/** Defines the command `ask`, which calls the model through the socket of the session and prints the HTTP status. */
 const BROKER = `ask() { body="{\\"model\\":\\"$2\\",\\"max_tokens\\":9,\\"messages\\":[{\\"role\\":\\"user\\",\\"content\\":\\"x $3\\"}]}"; printf 'POST /v1/messages HTTP/1.1\\r\\nHost: broker\\r\\nx-api-key: %s\\r\\nanthropic-version: 2023-06-01\\r\\ncontent-type: application/json\\r\\nContent-Length: %s\\r\\nConnection: close\\r\\n\\r\\n%s' "$1" "\${#body}" "$body" | socat -T 9 -,ignoreeof UNIX-CONNECT:/run/broker.sock | head -1 | cut -d' ' -f2; }; export -f ask`;
 
 /** An MCP server in bash with one tool, which searches its surroundings and returns the result in base64. */

@@ -89,7 +89,7 @@ test("one tenant can open only a part of all streams, so another tenant can stil
   expect(await open(keys.calm, (await session(calm)).path)).toBe(200);
 });
 
-test("bodies of 1.5 MiB are read one after the other, and another tenant's requests are answered in between", async () => {
+test("one tenant's four bodies of 1.5 MiB are read under a limit of 4 MiB, and another tenant's run completes", async () => {
   const { flood, calm } = await twoTenants({ limits: { bytesInFlight: 4 * 1024 * 1024 } });
   const { path } = await session(flood);
   const text = "x".repeat(1.5 * 1024 * 1024);
@@ -205,7 +205,7 @@ test.skipIf(!hasBubblewrap)(
   },
 );
 
-/** A webhook receiver on loopback with scripted answers. */
+/** Starts an HTTP server on loopback that receives webhooks, and counts them as visits. */
 async function receiver(answer: (response: ServerResponse) => void) {
   let visits = 0;
   const server = createServer((_, response) => {

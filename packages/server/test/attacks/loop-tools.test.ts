@@ -225,7 +225,7 @@ describe.skipIf(!hasBubblewrap)("Bash of the loop, in a sandbox", () => {
       "for i in $(seq 1 30); do head -c 1M /dev/zero > f$i; sleep 0.2; done; sleep 30",
       /more than 4 MiB on disk/,
     ],
-  ])("%s end the command with an error message, and the server continues", async (_, command, sentence) => {
+  ])("%s: the command ends with an error message, and the server continues", async (_, command, sentence) => {
     expect(await bash(command, 60_000)).toMatch(sentence);
     expect((await admin("GET", "/health")).status).toBe(200);
   });

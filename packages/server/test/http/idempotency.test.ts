@@ -59,7 +59,7 @@ test("if a process dies during a request, a repeated request creates the same re
 test.each([
   ["", false, false],
   [", even if the store is unavailable for a moment", true, false],
-  [", even if the store stores a report without answering", true, true],
+  [", even if the store stores a record and its answer is lost", true, true],
 ])("an Idempotency-Key cannot be used again while its request is in progress%s", async (_, fails, isStored) => {
   vi.useFakeTimers({ now: Date.parse("2026-11-15T12:00:00Z") });
   try {

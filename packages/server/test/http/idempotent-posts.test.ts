@@ -70,7 +70,7 @@ const POSTS: readonly (readonly [
   ],
 ];
 
-test("a POST whose server died before its response was stored gets the same response, and is not done twice", async () => {
+test("a repeated POST whose server died before its response was stored gets the same status and ids, and is not done twice", async () => {
   const store = `sqlite:${folder()}/skein.db`;
   const { call } = await testServer({ store });
   const other = await openStore(store);

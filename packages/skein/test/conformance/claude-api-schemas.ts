@@ -485,7 +485,7 @@ export const responses: readonly Line[] = [
       tested(
         what,
         SESSIONS,
-        "the stream of a query has init, messages with every block, result and done, and the ids of Claude Code",
+        "the stream of a query has init, messages with every block, result and done, and the session has the id that Claude Code uses",
       ),
     ),
     ...said("MessageEventData", [

@@ -1,4 +1,7 @@
-/** Tests the rules for reading the folders of Claude Desktop. */
+/**
+ * Tests the rules for reading the folders of Claude Desktop. A sidecar is the file `local_….json` with the title and
+ * the folder of a session.
+ */
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { listSessions, withSources } from "../../../src/index.ts";

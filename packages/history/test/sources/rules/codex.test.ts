@@ -1,4 +1,4 @@
-/** Tests the rules for reading Codex's rollouts. */
+/** Tests the rules for reading Codex's rollouts (the files of its threads). */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
@@ -65,7 +65,7 @@ test("Codex: without a last response the difference of two sums counts, and a sm
   ]);
 });
 
-test("Codex: resetting the counters of a full context is not a call", () => {
+test("Codex: resetting the counters of a full context is not a model call", () => {
   const reset = counts(0, 0, { total_tokens: 272_000 });
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10)), count(reset), says("y"), count(counts(60, 6))];
   expect(sums(lines)).toEqual([
@@ -74,7 +74,7 @@ test("Codex: resetting the counters of a full context is not a call", () => {
   ]);
 });
 
-test("Codex: a sum that gets smaller by a compaction is not a call", () => {
+test("Codex: a sum that gets smaller by a compaction is not a model call", () => {
   const compacted = count(counts(60, 5), counts(0, 0, { total_tokens: 900 }));
   const lines = [meta(), turn("a"), says("x"), count(counts(100, 10), counts(100, 10)), compacted, says("y")];
   expect(sums([...lines, count(counts(90, 9), counts(30, 4))])).toEqual([
@@ -107,7 +107,7 @@ test("Codex: a record of another thread does not count, and a record has the mod
   expect(calls.map(({ model, input }) => [model, input])).toEqual([["gpt-5.4", 5]]);
 });
 
-test("Codex: a call has the model of its turn", () => {
+test("Codex: a model call has the model of its turn", () => {
   const lines = [meta(), turn("a", "gpt-5.1"), says("x"), count(counts(1, 1)), turn("b", "gpt-5.2"), says("y")];
   const calls = callsIn("codex", [readOne("codex", { [place()]: [...lines, count(counts(3, 3))] })]);
   expect(calls.map(({ model }) => model)).toEqual(["gpt-5.1", "gpt-5.2"]);
@@ -194,7 +194,7 @@ test("Codex: if a person goes back, a second file of the thread continues after 
   expect(originalIn("codex", read, String(old?.["from"]))).toContain('"second"');
 });
 
-test("Codex: a fork shows the conversation of its parent up to its base, and counts only new calls", () => {
+test("Codex: a fork shows the conversation of its parent up to the line in history_base, and counts only new model calls", () => {
   const numbered = (from: number, lines: readonly object[]): object[] =>
     lines.map((each, at) => ({ ordinal: from + at, ...each }));
   const parent = [meta(PARENT), user("one"), says("first"), count(counts(9, 9), counts(9, 9)), user("two")];
@@ -346,7 +346,7 @@ test("Codex: a failed command, a text that Codex wrote and a picture are read", 
   ]);
 });
 
-test("Codex: the stamp of a thread changes as soon as a line is added", () => {
+test("Codex: an added line changes the stamp of a thread, which shows that the thread must be read again", () => {
   const lines = [meta(), user("q")];
   const folder = folderWith({ [place()]: lines });
   const before = unitsIn("codex", folder)[0]?.stamp;

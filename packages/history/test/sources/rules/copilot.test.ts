@@ -92,7 +92,7 @@ test("Copilot: the output includes thoughts, and thoughts of Gemini's models are
   ]);
 });
 
-test("Copilot: every call reports an unreadable database, and its rows count when it is readable again", () => {
+test("Copilot: every call of `units` reports an unreadable database, and the rows of the database count when it is readable again", () => {
   const folder = folderWith({ [PLACE]: [start(), answer("a1", 10)], "session-store.db": ROWS });
   const path = join(folder, "session-store.db");
   const whole = readFileSync(path);
@@ -135,7 +135,7 @@ test("Copilot: if the database has rows, sums do not count, and each row has its
   expect(callsIn("copilot", [alone])).toMatchObject([{ at: "2026-10-04T08:00:03.000Z", model: "row-model" }]);
 });
 
-test("Copilot: without rows, sums and spans, a call has the output of its event, and its input is unknown", () => {
+test("Copilot: without rows, sums and spans, a model call has the output of its event, and its input is unknown", () => {
   expect(sums(answer("a1", 25), answer("a1", 25))).toEqual([[null, 25]]);
 });
 
@@ -152,7 +152,7 @@ const span = (spanId: string, more: object = {}): object => ({
   },
 });
 
-test("Copilot: a span that was exported twice is one call, and the file with spans may be in any folder", () => {
+test("Copilot: a span that was exported twice is one model call, and the file with spans may be in any folder", () => {
   const elsewhere = folderWith({ "spans.jsonl": [span("s1"), span("s2")] });
   vi.stubEnv("COPILOT_OTEL_FILE_EXPORTER_PATH", join(elsewhere, "spans.jsonl"));
   const calls = callsIn("copilot", [readOne("copilot", { [PLACE]: [start()] })]);
@@ -168,7 +168,7 @@ test("Copilot: after a rewind the conversation continues from the event to which
   expect(threadOf(session)).toEqual(["first", "third"]);
 });
 
-test("Copilot: messages of a subagent are not active, if its id is in the event or in the data of the event", () => {
+test("Copilot: messages of a subagent are not active, whether its id is in the event or in the data of the event", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),
@@ -186,7 +186,7 @@ test("Copilot: messages of a subagent are not active, if its id is in the event 
   ]);
 });
 
-test("Copilot: a failed call, the text of a skill, a model change and a title are read", () => {
+test("Copilot: a failed tool call, the text of a skill, a model change and a title are read", () => {
   const session = readOne("copilot", {
     [PLACE]: [
       start(),

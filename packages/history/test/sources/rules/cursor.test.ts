@@ -27,7 +27,7 @@ test("Cursor: if a transcript has no times, its first line gets the time of the 
   expect(lines.map(({ timestamp }) => typeof timestamp)).toEqual(["string", "undefined"]);
 });
 
-test("Cursor: a folder replaces a file of lines with its name, and a file of lines replaces a text file", () => {
+test("Cursor: a session's folder replaces its file of lines, and a file of lines replaces a text file", () => {
   const text = { [`${FOLDER}/${ID}.txt`]: "user:\ntext\n" };
   const flat = { [`${FOLDER}/${ID}.jsonl`]: [{ role: "user", message: { content: "flat" } }] };
   const own = { [PLACE]: [{ role: "user", message: { content: "own" } }] };
@@ -38,7 +38,7 @@ test("Cursor: a folder replaces a file of lines with its name, and a file of lin
   expect(read({ ...text, ...flat, ...own })).toEqual([["own"]]);
 });
 
-test("Cursor: results in a text transcript belong to calls in their order, and text before the first mark is damage", () => {
+test("Cursor: results in a text transcript belong to the tool calls in their order, and text before the first mark is damage", () => {
   const text =
     "half a line\nuser:\nq\nassistant:\n[Tool call] A\n  x: 1\n[Tool call] B\n[Tool result] A\n  one\n[Tool result] B\n  two\ndone\n";
   const session = readOne("cursor", { [`${FOLDER}/${ID}.txt`]: text });
@@ -63,7 +63,7 @@ const row = (key: string, value: object): string =>
   `INSERT INTO cursorDiskKV VALUES ('${key}', '${JSON.stringify(value).replaceAll("'", "''")}');`;
 const TABLE = "CREATE TABLE cursorDiskKV (key TEXT, value BLOB);";
 
-test("Cursor: an older chat contains its messages, failed calls are marked, and its token counts do not count", () => {
+test("Cursor: an older chat contains its messages, failed tool calls are marked, and its token counts do not count", () => {
   const failed = { name: "run", toolCallId: "t1", status: "error", rawArgs: "{}", result: "not found" };
   const conversation = [
     { bubbleId: "b1", type: 1, text: "q" },

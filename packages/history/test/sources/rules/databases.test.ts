@@ -89,7 +89,7 @@ test("reading a database without locks fails if its agent changes the database d
   expect(rowsIn(path)).toBe(2);
 });
 
-test("if the log of a database has no shared memory, a copy is read with the rows of the log", () => {
+test("a database with a write-ahead log but without a -shm file is read with the rows of the log, and no file is created beside it", () => {
   const { path } = live();
   const copy = join(temporaryFolder(), "copy.db");
   for (const suffix of ["", "-wal"]) copyFileSync(`${path}${suffix}`, `${copy}${suffix}`);
@@ -127,7 +127,10 @@ test("if an agent was killed during a change, its database is read as before the
   expect(readdirSync(join(crashed, ".."))).toEqual(["crashed.db", "crashed.db-journal"]);
 });
 
-/** Runs statements as a user without rights. Root may read and write everything. */
+/**
+ * Runs a script in a new process. If the tests run as root, the process runs as the user nobody, because root may read
+ * and write everything.
+ */
 function asNobody(script: string): unknown {
   const temporary = temporaryFolder();
   chmodSync(temporary, 0o777);
@@ -162,7 +165,7 @@ function copySession(folder: string): void {
     writeFileSync(join(copy, file), readFileSync(join(folder, file), "utf8").replaceAll(id, other));
 }
 
-describe.skipIf(process.platform === "win32")("of another user", () => {
+describe.skipIf(process.platform === "win32")("files of another user", () => {
   test("an open database is read with its log, even without write permission for the file and the folder", () => {
     const { path } = live();
     // The test copies the database, because this process holds the locks of the original files. Closing them would

@@ -69,7 +69,7 @@ test("Gemini CLI: the title is the summary in the header, or a summary that was 
   expect(titleOf(read(user("u", "q"), { $set: { summary: "Late" } }))).toBe("Late");
 });
 
-test("Gemini CLI: a text that the program added is not a prompt, and a cancelled call counts as failed", () => {
+test("Gemini CLI: a text that the program added is not a prompt, and a cancelled tool call counts as failed", () => {
   const toolCalls = [
     {
       id: "c1",
@@ -106,7 +106,7 @@ test("Gemini CLI: the project path comes from its file, from the list of project
   expect(cwdOf({ [PLACE]: [header({ directories: ["/srv/own"] }), user("u", "q")] })).toBe("/srv/own");
 });
 
-test("Gemini CLI: a file of lines replaces a document with its name, and the newer file of a session is read", () => {
+test("Gemini CLI: a file of lines replaces a document with the same name, and the newer file of a session is read", () => {
   const document = { ...header(), messages: [user("u", "document")] };
   const both = folderWith({ [PLACE]: [header(), user("u", "lines")], [PLACE.replace(".jsonl", ".json")]: document });
   expect(readAll("gemini", both).map(threadOf)).toEqual([["lines"]]);

@@ -14,7 +14,7 @@ const message = (role: string, content: string): string =>
 const read = (...statements: readonly string[]) =>
   readOne("goose", { "sessions.db": [TABLES, ...statements].join("\n") });
 
-test("Goose: the counters of the last call count only if the session has no sums", () => {
+test("Goose: the counters of the last model call count only if the session has no sums", () => {
   expect(callsIn("goose", [read(session("120, 100, 20"))])).toMatchObject([
     { model: "m", input: 100, output: 20, at: "2026-03-01T10:00:09.000Z" },
   ]);
@@ -25,7 +25,7 @@ const LEDGER = `CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY, session_id TE
   ALTER TABLE sessions ADD COLUMN accumulated_cache_read_tokens INTEGER; ALTER TABLE sessions ADD COLUMN parent_session_id TEXT;`;
 const call = (values: string): string => `INSERT INTO usage_ledger VALUES (NULL, 's1', ${values});`;
 
-test("Goose: each row of the ledger is a call with its model, cost and cache, and the input includes the cache", () => {
+test("Goose: each row of the ledger is a model call with its model, cost and cache, and the input in the row includes the cache", () => {
   const rows = [call("1772359203, 'small', 100, 10, 60, 30, 0.5, 'provider_reported', 0")];
   expect(callsIn("goose", [read(session("0, 100, 10"), LEDGER, ...rows)])).toMatchObject([
     { model: "small", input: 10, cacheRead: 60, cacheWrite: 30, output: 10, usd: 0.5, at: "2026-03-01T10:00:03.000Z" },

@@ -28,7 +28,7 @@ test("Kimi CLI: repeated tokens count once, and tokens without an answer count t
   ).toEqual([10, 20]);
 });
 
-test("Kimi CLI: a failed call is marked, and the title of a person replaces other titles", () => {
+test("Kimi CLI: a failed tool call is marked, and the title that a person gave replaces the generated title", () => {
   const lines = [
     wire("ToolCall", { id: "t1", function: { name: "Shell", arguments: "{}" } }),
     wire("ToolResult", { tool_call_id: "t1", return_value: { is_error: true, output: "not found" } }),
@@ -54,7 +54,7 @@ const appended = (kind: string, text: string): object => ({
   time: 1_787_212_800_101,
 });
 
-test("Kimi Code: a call has its cache tokens and real model, and a text of the program is not a prompt", () => {
+test("Kimi Code: a model call has its cache tokens and real model, and a text of the program is not a prompt", () => {
   const request = { type: "llm.request", model: "kimi-k3", modelAlias: "k3", time: 1 };
   const session = readOne("kimi", {
     [`${CODE}/agents/main/wire.jsonl`]: [appended("system", "added"), appended("user", "q"), request, used()],
@@ -65,7 +65,7 @@ test("Kimi Code: a call has its cache tokens and real model, and a text of the p
   expect(threadOf(session)).toEqual(["meta: added", "q"]);
 });
 
-test("Kimi: if a fork copies the protocol log of its session, the calls count once", () => {
+test("Kimi: if a fork copies the protocol log of its session, the model calls count once", () => {
   const lines = [appended("user", "q"), used()];
   const own = { ...used(), time: 1_787_212_900_000 };
   const fork = CODE.replace("session_1", "session_2");
@@ -94,7 +94,7 @@ test("Kimi Code: undone messages are not active, and a compaction has its summar
   expect(othersIn(session)).toEqual([]);
 });
 
-test("Kimi CLI and Kimi Code: a subagent has its parent session, and both versions of the state give the folder", () => {
+test("Kimi CLI and Kimi Code: a subagent has its parent session, and Kimi Code's state.json gives the folder", () => {
   const lines = [appended("user", "q")];
   const code = folderWith({
     [`${CODE}/agents/main/wire.jsonl`]: lines,

@@ -43,7 +43,7 @@ test("a line with several records, with invalid UTF-8 or with NUL bytes is read 
   ]);
 });
 
-test("two token counts in one line are two calls", () => {
+test("two token counts in one line are two model calls", () => {
   const count = (total: number): string =>
     JSON.stringify({
       timestamp: "2026-08-22T10:00:00.000Z",

@@ -45,7 +45,7 @@ test("opencode: only the tokens of steps count, because the tokens of a message 
   ]);
 });
 
-test("opencode: two steps with equal tokens are two calls, and a long step counts too", () => {
+test("opencode: two steps with equal tokens are two model calls, and a long step counts too", () => {
   const long = { ...step(10, 1), snapshot: "x".repeat(200) };
   expect(counted(message("m1", { role: "assistant" }), part("p1", "m1", long), part("p2", "m1", long))).toHaveLength(2);
 });
@@ -70,7 +70,7 @@ test("opencode: a text that the program added is not a typed prompt, and message
   expect(threadOf(read)).toEqual(["typed", "meta: <system-reminder>added</system-reminder>"]);
 });
 
-test("opencode: a failed call, an error, a revert and a row that is not JSON are kept", () => {
+test("opencode: a failed tool call, an error, a revert and a row that is not JSON are kept", () => {
   const call = { type: "tool", callID: "c1", tool: "bash", state: { status: "error", input: {}, error: "not found" } };
   const read = readOne("opencode", {
     "opencode.db": [

@@ -39,7 +39,7 @@ test("pi: the last name is the title, and the version of the format is kept", ()
   expect(session.lines.find(({ type }) => type === "user")?.["version"]).toBe("format 3");
 });
 
-test("pi: summaries, tools and calls outside of the conversation count with their model, cost and cache", () => {
+test("pi: summaries, tools and model calls outside of the conversation count with their model, cost and cache", () => {
   const calls = callsIn("pi", [
     read(
       answer("a", null, "x", {
@@ -70,7 +70,7 @@ test("pi: a cache write for one hour is counted separately", () => {
   expect(JSON.stringify(session.lines)).toContain('"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":5');
 });
 
-test("pi: a call without a model has the last chosen model", () => {
+test("pi: a model call without a model name has the last chosen model", () => {
   const change = entry("a", null, { type: "model_change", provider: "p", modelId: "chosen" });
   const session = read(change, entry("b", "a", { type: "compaction", summary: "s", usage: usage(3) }));
   expect(callsIn("pi", [session]).map(({ model }) => model)).toEqual(["chosen"]);

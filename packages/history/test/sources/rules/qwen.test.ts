@@ -45,14 +45,14 @@ test("Qwen Code: archived sessions are read, and a session's file of prompts is 
   expect(readAll("qwen", folder).map(threadOf)).toEqual([["b"], ["a"]]);
 });
 
-test("Qwen Code: if a branch copies records, their calls count once", () => {
+test("Qwen Code: if a branch copies records, their model calls count once", () => {
   const lines = [answer("a", null, used(120))];
   const copies = lines.map((line) => ({ ...line, sessionId: "t" }));
   const folder = folderWith({ [PLACE]: lines, [PLACE.replace("00f", "00e")]: copies });
   expect(callsIn("qwen", readAll("qwen", folder))).toHaveLength(1);
 });
 
-test("Qwen Code: a record follows its parent, and a failed call, a title and the branch are read", () => {
+test("Qwen Code: a record follows its parent, and a failed tool call, a title and the Git branch are read", () => {
   const result = record("c", "b", "tool_result", {
     ...parts({ functionResponse: { id: "t1", response: { error: "not found" } } }),
     toolCallResult: { callId: "t1", status: "error" },

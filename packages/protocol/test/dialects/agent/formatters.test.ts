@@ -71,7 +71,7 @@ function reassembled(frames: readonly string[]): Envelope[] {
 
 const types = (envelopes: readonly Envelope[]) => envelopes.map(({ type }) => type);
 
-test("json without meta sends only the answer, and ends with [DONE]", async () => {
+test("json without stream_meta_history_and_tool_results sends only what the model answered, and ends with [DONE]", async () => {
   const { agent } = await simulatedAgent(options);
   const frames = await collected(agent.text(scripted("All", everything)));
   expect(frames.at(-1)).toBe(DONE);
@@ -166,7 +166,7 @@ test("json sends all 13 kinds of frames, each with at most 2,048 bytes", async (
 });
 
 test.each(["json", "xml", "raw"] as const)(
-  "%s: if a model call is repeated after half an answer, readers must discard this half",
+  "%s: if a model call is repeated after half an answer, readers are told to discard this half",
   async (format) => {
     const { agent } = await simulatedAgent({ base_delay: 0.01 });
     const steps = [{ cut: { afterBytes: 1500, times: 1 }, text: "Once upon a time ".repeat(40) }];
@@ -190,7 +190,7 @@ test.each(["json", "xml", "raw"] as const)(
   },
 );
 
-test("xml that a parser accepts is sent, even if the answer contains ]]>", async () => {
+test("the format xml is XML that a parser accepts, even if the answer contains ]]>", async () => {
   const { agent } = await simulatedAgent({ ...options, formatter: "xml", stream_meta_history_and_tool_results: true });
   const text = (await collected(agent.text(scripted("All", everything)))).join("");
   expect(elements(text).filter((name) => name.startsWith("content-block") || name === "citations")).toEqual(
@@ -211,7 +211,7 @@ test("xml that a parser accepts is sent, even if the answer contains ]]>", async
   expect(contentOf(text, "content-block-thinking")).toEqual(["Let me see."]);
 });
 
-test("raw sends the API's events unchanged, and makes the same message from stored events", async () => {
+test("raw sends events of the model's API, and gives the same text and thinking from stored events", async () => {
   const { agent } = await simulatedAgent(options);
   const prompt = scripted("Raw", [{ thinking: "Hm", text: "Hello ".repeat(30), tools: [] }]);
   const live = (await collected(agent.text(prompt, { format: "raw" }))).map((item) => JSON.parse(item) as object);

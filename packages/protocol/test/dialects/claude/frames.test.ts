@@ -175,7 +175,7 @@ test("a run makes the frames init, messages, result and done, and the last frame
   });
 });
 
-test("init has the session's id and lists of names, and nothing about the server's machine", () => {
+test("init has the session's id and lists of names, but no path of a plugin and no source of the API key", () => {
   const [init] = framed([...prompted, up]);
   expect(init?.data).toEqual({
     session_id: session,
@@ -244,7 +244,7 @@ test("a run that ends before its runtime starts has the frame init and the promp
   expect(frames.map(({ event }) => event)).toEqual(["init", "message", "result", "error", "done"]);
 });
 
-test("the session's total cost is rounded after the runs are added", () => {
+test("the session's total cost is rounded after the costs of its runs are added", () => {
   const ended = {
     event_type: "session.completed",
     data: { ...completed().data, cost_micros: 0, cost_picos: "400000" },

@@ -1,6 +1,6 @@
 /**
- * A session of the real Claude Code shows the same conversation in every interface of Skein. Every interface can
- * continue an adopted session.
+ * A session of the real Claude Code shows the same conversation in every interface of Skein. An adopted session
+ * continues on the server, and afterwards again in Claude Code.
  */
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -31,7 +31,7 @@ function files(folder: string): readonly string[] {
 }
 
 describe("skein adopt", { timeout: 120_000 }, () => {
-  test("skein adopt accepts an index or the beginning of an id, and sessions export writes the session back unchanged", async () => {
+  test("`skein adopt` accepts an index or the beginning of an id, and `skein sessions export` writes the session's files unchanged", async () => {
     const { home, ids } = atHome();
     const [first = "", second = ""] = ids;
     const byId = await skein(home, "adopt", first.slice(0, 8));
@@ -61,7 +61,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
 
   test.each([
     ["an unknown session", ["adopt", "ffffffff"], 3, "ffffffff"],
-    ["nothing", ["adopt"], 2, "Expected SESSION"],
+    ["adopt without a session", ["adopt"], 2, "Expected SESSION"],
     ["an export without a session", ["sessions", "export", "--claude-code"], 2, "Expected SESSION"],
     [
       "one output file for several files",
@@ -69,7 +69,7 @@ describe("skein adopt", { timeout: 120_000 }, () => {
       2,
       "several files",
     ],
-  ])("skein adopt and skein sessions export say what is wrong with %s", async (_, args, code, words) => {
+  ])("the error of `skein adopt` or `skein sessions export` says what is wrong: %s", async (_, args, code, words) => {
     const { home } = atHome();
     const ended = await skein(home, ...args);
     expect(ended.code).toBe(code);

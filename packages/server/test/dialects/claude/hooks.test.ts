@@ -111,7 +111,7 @@ test("a hook denies a call or changes its input, and a resume inherits the hook"
   ]);
 });
 
-/** The events that fire without a terminal, a team or a worktree. */
+/** The hook events that Claude Code fires without a terminal, a team or a worktree. */
 const FIRED = [
   "SessionStart",
   "UserPromptSubmit",

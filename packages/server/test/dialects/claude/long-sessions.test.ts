@@ -22,7 +22,7 @@ test("the pages of a long session have every message once, in order", async () =
     total = body["total"] as number;
     rows.push(...(body["messages"] as typeof rows));
   }
-  // Each turn has a prompt, a call, the result of the call, an answer and the result of the run.
+  // Each turn has a prompt, a tool call, the result of the tool call, an answer and the result of the run.
   expect([rows.length, total]).toEqual([450, 450]);
   expect(new Set(rows.map(({ id }) => id)).size).toBe(450);
   const prompts = rows.filter(({ content }) => /"Turn \d+\."/.test(JSON.stringify(content)));

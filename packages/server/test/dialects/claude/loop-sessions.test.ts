@@ -3,7 +3,10 @@ import { expect, test } from "vitest";
 import { type TestServer, scripted, session, testServer } from "../../world.ts";
 import { all, names, only, open, talk } from "./world.ts";
 
-/** The Claude API shows every session, even sessions of the loop. Streams, resumes, forks and lists work in the same way. */
+/**
+ * The Claude API shows every session, even sessions of the loop (the runtime in which Skein itself calls the model).
+ * Streams, resumes, forks and lists work in the same way.
+ */
 
 const ask = { name: "ask", description: "Asks.", input_schema: { type: "object" } };
 
@@ -149,7 +152,7 @@ test("a fork has its parent's messages up to a given message, and does not chang
   expect((await server.call("GET", `/api/v1/sessions?parent_session_id=${id}`)).body).toMatchObject({ total: 1 });
 });
 
-test("an open await is shown as a question, and `answer` answers it within the run", async () => {
+test("a frontend tool that a run waits for is shown as a question, and `answer` answers it within the run", async () => {
   const server = await testServer();
   const { path } = await begun(server, { frontend_tools: [ask] });
   const prompt = scripted("Ask.", [

@@ -192,7 +192,7 @@ test("an MCP server of the operator can be named, its tools run, and a dead serv
   });
 });
 
-test("before a run, the server lists the offer of a session, and the names that requests may use", async () => {
+test("before a run, GET /api/v1/offer lists what a session would have, and the names that requests may use", async () => {
   const project = join(server.work, "offering");
   mkdirSync(join(project, ".claude/commands"), { recursive: true });
   mkdirSync(join(project, ".claude/skills/darn"), { recursive: true });

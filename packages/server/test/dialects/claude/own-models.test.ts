@@ -8,7 +8,7 @@ import { say, scripted, session, settled } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only } from "./world.ts";
 
-/** A model server that records the key of each request. */
+/** A model server that records the API key of each request. */
 interface KeyedModel {
   readonly url: string;
   readonly simulator: Simulator;

@@ -278,7 +278,7 @@ test("a run that waits for an answer can be interrupted, and a run ends when its
   expect(only(await all(server, `${path(id)}/stream`), "done").data).toEqual({ reason: "interrupted" });
 });
 
-test("the messages of a subagent have the id of the call that started it", async () => {
+test("the messages of a subagent have the id of the tool call that started it", async () => {
   const inner = scripted("inner", [{ text: "Found it inside." }]);
   const prompt = scripted("outer", [
     { tools: [{ name: "Task", input: { description: "Look", prompt: inner, subagent_type: "looker" } }] },

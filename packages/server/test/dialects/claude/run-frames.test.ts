@@ -111,7 +111,7 @@ async function followed() {
   };
 }
 
-test("a partial message is sent after all results that come before it", async () => {
+test("a partial message is sent after all tool results that come before it", async () => {
   const { ids, piece, order, answerTool, end } = await followed();
   await expect.poll(order).toContain("message assistant");
   piece(2, ids());

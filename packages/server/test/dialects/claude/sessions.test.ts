@@ -21,7 +21,7 @@ const query = (body: Record<string, unknown>, headers?: Record<string, string>):
 const sessionOf = (frames: readonly Frame[]): string => only(frames, "init").data.session_id;
 const textOf = (frames: readonly Frame[]): unknown => only(frames, "result").data["result"];
 
-test("the stream of a query has init, messages with every block, result and done, and the ids of Claude Code", async () => {
+test("the stream of a query has init, messages with every block, result and done, and the session has the id that Claude Code uses", async () => {
   const prompt = scripted("first-query", [
     { thinking: "Hm.", text: "I look.", tools: [{ name: "Bash", input: { command: "echo blue-$((40+2))" } }] },
     { text: "It says $LAST." },

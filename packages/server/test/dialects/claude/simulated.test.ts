@@ -1,5 +1,6 @@
 /**
- * Claude Code without an API key and a model's address: the built-in simulation answers, and every interface says so.
+ * Claude Code without an API key and without a model's address: the built-in simulation answers, and every interface
+ * says so.
  */
 import { callIn } from "@skein/core";
 import { Event } from "@skein/protocol";

@@ -32,7 +32,7 @@ test("a server without Claude Code rejects queries with a reason, and lists sess
   expect(server.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
-test("without a key of the model's API, Claude Code uses the simulator, as the loop does", async () => {
+test("without a key of the model's API, the built-in simulation answers a query of Claude Code", async () => {
   const server = await testServer();
   const { status, body } = await server.call("POST", "/api/v1/query/single", { prompt: "How much is 2+2?" });
   expect([status, body["is_error"], body["stop_reason"]]).toEqual([200, false, "completed"]);

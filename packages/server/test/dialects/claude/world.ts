@@ -28,7 +28,7 @@ interface Asking {
   readonly key: string;
 }
 
-/** Requests a stream. Throws the status and error of any other answer. */
+/** Requests a stream. Throws an error with the HTTP status and the error code if the response has no stream. */
 export async function open(
   { url, key }: Asking,
   path: string,
@@ -127,7 +127,7 @@ export function only(frames: readonly Frame[], event: string): Frame {
   return found[0];
 }
 
-/** A message of the socket. */
+/** A message that the server sent over the WebSocket. */
 type Said = Record<string, unknown> & { readonly type: string; readonly data: Frame["data"] };
 
 export interface Talk {

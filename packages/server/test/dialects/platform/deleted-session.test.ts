@@ -1,4 +1,4 @@
-/** A deleted session leaves no content anywhere. */
+/** Tests that a deleted session leaves no content anywhere. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { folder, say, scripted, session, settled, testServer } from "../../world.ts";
 
-/** The content of all tables of a sqlite file. */
+/** Returns the content of all tables of a sqlite file as text. */
 function tablesOf(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true });
   const names = database.prepare("select name from sqlite_schema where type = 'table'").all();

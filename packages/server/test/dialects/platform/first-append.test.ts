@@ -22,7 +22,7 @@ async function transactions(url: string, sessionId: string): Promise<readonly (r
   }
 }
 
-test("if a session begins over HTTP with a prompt, one transaction stores the prompt and the start of the first step", async () => {
+test("if a fork begins over HTTP with a prompt, one transaction stores the fork, the prompt and the start of the first step", async () => {
   const database = await createDatabase(postgres.url, { template: postgres.template });
   onTestFinished(() => database.drop());
   const server = await testServer({ store: database.url });

@@ -42,7 +42,10 @@ const answer = (id: string, content: object[]): object => ({
   usage: { input_tokens: 1000, output_tokens: 100, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 },
 });
 
-/** A Claude Code data directory: one short session with a failed call and copies of a file, and one session with a line of 3 MB. */
+/**
+ * A Claude Code data directory: one short session with a failed call and an earlier copy of a file, and one session
+ * with a line of 3 MB.
+ */
 function claudeFolder(): { root: string; transcript: string } {
   const root = folder();
   const project = join(root, "projects", "-work-project");
@@ -197,7 +200,7 @@ test("the usage and cost of a session include its subagents, and calls of a mode
   expect([other.cost_micros, other.usage?.calls]).toEqual([0, 0]);
 });
 
-test("the first list makes the index for searches in the background, and a list by title finds a session that is newer than the index", async () => {
+test("the first request for the list starts to build the search index in the background, and a list by title finds a session that is newer than the index", async () => {
   const { root, transcript } = claudeFolder();
   const data = folder();
   const { url, key } = await testServer({ data, history: { roots: [root], keys: [] } });

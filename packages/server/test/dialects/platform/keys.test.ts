@@ -5,7 +5,7 @@ import { caller, testServer } from "../../world.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** A server whose clock the test controls, with an admin key for each of the tenants "mine" and "theirs". */
+/** Creates a server whose clock the test controls, with an admin key for each of the tenants "mine" and "theirs". */
 async function clockServer() {
   let time = Date.parse("2026-11-18T12:00:00.000Z");
   const now = (): number => time;
@@ -180,7 +180,7 @@ test("600 wrong keys get 401 and soon 429, and a valid key from the same address
   await server.close();
 });
 
-test("a key can read in plain words what it may do, and an admin can read this for another key", async () => {
+test("the policy of a key says in plain words what the key may do, and an admin can read the policy of another key", async () => {
   const { url, call } = await testServer({
     config: { policy: { keys: { ci: { runtimes: ["loop"], models: ["claude-haiku-*"], spendPerDayUsd: 5 } } } },
   });

@@ -1,4 +1,4 @@
-/** Reads the end of a log, and the model calls in a log. */
+/** Tests reading a log from its end, and the list of its steps (model calls). */
 import type { SentRequest } from "@skein/protocol";
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
@@ -46,7 +46,7 @@ test("a page of large events from the end of a log ends early", async () => {
   expect(page["next_before"]).toBe(page.data[0]?.["sequence"]);
 });
 
-test("steps are listed with attempts, usage and calls, page by page", async () => {
+test("steps are listed with attempts, usage and number of tool calls, page by page", async () => {
   const { call } = await testServer();
   const ask = { name: "ask_person", description: "Asks.", input_schema: { type: "object", properties: {} } };
   const { path } = await session(call, { frontend_tools: [ask] });

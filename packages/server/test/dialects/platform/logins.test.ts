@@ -76,7 +76,7 @@ test("/v1/me says whether statements of the caller may read the sessions of codi
     expect((await who("GET", "/v1/me")).body).toMatchObject({ server: { sql: { history } } });
 });
 
-test("over TLS the cookie is Secure", async () => {
+test("if the Origin of the login is an https address, the cookie is Secure", async () => {
   const { url, key } = await testServer();
   const { headers } = await caller(url, undefined)(
     "POST",

@@ -163,7 +163,7 @@ test("a run that is queued, or was cancelled in the queue, can be read", async (
   expect((await run(steering)).error).toMatchObject({ details: { run_id: first.body["run_id"] } });
 });
 
-test("a call of a tool that the caller runs is listed as an await, accepts one answer and rejects a second answer", async () => {
+test("a call of a tool that the caller runs is listed as an await, its first answer is accepted, and a second answer is a duplicate", async () => {
   const { call } = await testServer();
   const { path } = await session(call, { frontend_tools: [pick] });
   await say(call, path, scripted("Pick.", [{ tools: [{ name: "pick", id: "call_1" }] }, { text: "Blue it is." }]));
@@ -512,7 +512,7 @@ test("another agent's id in the path gets 404", async () => {
     expect((await call("GET", `/v1/agents/${other.agentId}/sessions/${one.id}${rest}`)).status).toBe(404);
 });
 
-test("every setting of an agent can be changed, and fields that are left out keep their values", async () => {
+test("settings of an agent can be changed, and fields that are left out keep their values", async () => {
   const { call } = await testServer();
   const { body: made } = await call("POST", "/v1/agents", { name: "A", extras: { team: "x" }, frontend_tools: [pick] });
   const change = {
@@ -614,7 +614,7 @@ test("forks and subagents are listed by the session that they come from", async 
   expect(forks).toMatchObject([{ id: fork, subagent_of_tool_use_id: null }]);
 });
 
-test("a file is saved under the last part of its name", async () => {
+test("a generated file is downloaded under the last part of its name", async () => {
   const { call, url, key } = await testServer();
   const { path } = await session(call, { server_tools: [{ type: "code_execution_20250825", name: "code_execution" }] });
   const files = [

@@ -12,7 +12,7 @@ async function textFrames(url: string, key: string): Promise<readonly string[]> 
   return frames.map((frame) => frame.slice(6).replaceAll("\ndata: ", "\n"));
 }
 
-test("a run can be read as text in each of the three forms, during the run and afterwards", async () => {
+test("a run can be read as text in the form json during the run, and in the forms json, xml and raw afterwards", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
   const slow = { text: "The answer\nis 4", chunk: 5, chunkDelayMs: 100, delayMs: 1500 };
@@ -44,7 +44,7 @@ test("an unknown run and an unknown format are rejected", async () => {
   expect((await call("GET", `${path}?format=yaml`)).status).toBe(422);
 });
 
-test("the text of a queued run begins with the run, and ends if the run never begins", async () => {
+test("the text of a queued run begins when the run begins, and ends without text if the run is cancelled in the queue", async () => {
   const { call, url, key } = await testServer();
   const { id } = await session(call);
   const path = `/v1/sessions/${id}`;

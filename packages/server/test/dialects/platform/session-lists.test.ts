@@ -1,4 +1,4 @@
-/** Lists of sessions: their activity, their awaits, and their last message. */
+/** Lists of sessions with their activity, their awaits (tool calls that wait for an answer), and their last message. */
 import { expect, test } from "vitest";
 import { say, scripted, session, settled, testServer } from "../../world.ts";
 

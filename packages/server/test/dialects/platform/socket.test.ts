@@ -31,7 +31,7 @@ async function socket({ url, key }: Pick<TestServer, "url" | "key">, protocols: 
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    throw new Error(`Not within 20 s: ${JSON.stringify(said)}`);
+    throw new Error(`No matching message arrived within 20 s: ${JSON.stringify(said)}`);
   };
   return { ws, said, until, send: (command: object) => ws.send(JSON.stringify(command)) };
 }
@@ -113,7 +113,7 @@ test.each([
   await closed;
 });
 
-test("an invalid message gets an error with its reference, and the socket stays open", async () => {
+test("an invalid message gets an error with the id of the message, and the socket stays open", async () => {
   const server = await testServer();
   const { ws, send, until, said } = await socket(server);
   const nobody = "00000000-0000-7000-8000-000000000000";
@@ -196,7 +196,7 @@ test("a client that does not answer pings is disconnected", async () => {
   expect((await once(ws, "close"))[0]).toBe(1006);
 });
 
-test("messages count as requests of their key", async () => {
+test("WebSocket messages count as requests of the key", async () => {
   const server = await testServer({ limits: { requestBurst: 10, requestsPerSecond: 0.001 } });
   const { send, until } = await socket(server);
   for (let at = 0; at < 20; at++) send({ type: "explode", id: String(at) });

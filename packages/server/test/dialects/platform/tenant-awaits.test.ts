@@ -1,4 +1,4 @@
-/** The awaits of all sessions of a tenant in one list. */
+/** The awaits (tool calls that wait for an answer) of all sessions of a tenant in one list. */
 import { expect, test } from "vitest";
 import { createKeys } from "@skein/server";
 import { openStore } from "skein/stores";

@@ -2,8 +2,8 @@
  * Generates a data directory of Claude Code for benchmarks and tests. The same seed gives the same files.
  *
  * The data resembles transcripts of Claude Code 1.0 to 2.1. Sizes of files and lines, and shares of line types, were
- * measured. Answers have several lines that repeat the usage, and early lines have placeholders. Tool output is stored
- * twice, and subagents have separate files.
+ * measured. An answer has several lines that repeat its usage. All but its last line have a placeholder as the number
+ * of output tokens. Tool output is stored twice, and subagents have separate files.
  */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,10 @@
 import { createRandom, type Random } from "./random.ts";
 import { prose, toolOutput } from "./prose.ts";
 
-/** Writes the lines of a generated session. `parentUuid` and `time` belong to the next line. */
+/**
+ * Writes the lines of a generated session. `parentUuid` is the parent of the next line, and `time` is the time of the
+ * last line.
+ */
 export interface SessionWriter {
   readonly sessionId: string;
   readonly cwd: string;
@@ -15,7 +18,7 @@ export interface SessionWriter {
 const models = ["claude-opus-4-5-20251101", "claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001", "claude-opus-5"];
 const tools = ["Bash", "Read", "Edit", "Grep"];
 
-/** Writes a prompt, answers with tool results, and other lines. Each kind occurs as often as in real files. */
+/** Writes a prompt, answers with tool results, and other lines. Each kind occurs about as often as in real files. */
 export function writeTurn(random: Random, session: SessionWriter): void {
   const prompt = prose(random, spread(random, 12, 1), session.topics);
   const isMain = session.agentId === undefined;
@@ -98,7 +101,7 @@ function writeStep(random: Random, session: SessionWriter, model: string, withTo
       content: [block],
       stop_reason: last ? (withTool ? "tool_use" : "end_turn") : null,
       stop_sequence: null,
-      // Before 2.1.97 only the last line had the final count.
+      // Before Claude Code 2.1.97, only the last line of an answer had the final number of output tokens.
       usage: last ? usage : { ...usage, output_tokens: 1 },
     };
     chain(random, session, { message, requestId, type: "assistant" });
