@@ -1,4 +1,7 @@
-/** `npm run attack` tries every attack on the walls of a server, and prints a table. Nothing is sent beyond loopback. */
+/**
+ * `npm run attack` runs the tests that attack a server, and prints a table with the result of each attack. Nothing is
+ * sent beyond loopback.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +12,7 @@ import { FILES } from "./attack/attacks.ts";
 const folder = mkdtempSync(join(tmpdir(), "skein-attack-"));
 const report = join(folder, "report.json");
 const began = Date.now();
-// These tests mostly wait for time limits and processes. Eight files at a time keep two cores only half busy.
+// These tests mostly wait for time limits and processes. With eight files at a time, two cores are only half busy.
 const workers = "--maxWorkers=8";
 const { status } = spawnSync(process.execPath, ["scripts/test.ts", ...FILES, workers, ...process.argv.slice(2)], {
   stdio: "inherit",

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster:test` runs a whole cluster on this machine, and breaks one part after the other. It ends with the
- * list of violations.
+ * `npm run cluster:test` runs a whole cluster on this machine, and breaks one part after the other. At the end it
+ * prints the list of violations.
  */
 import { runChaos } from "./cluster/chaos.ts";
 import { readOptions } from "./read-options.ts";
@@ -27,7 +27,8 @@ if (values.help) {
   console.log(`npm run cluster:test [-- --sessions 200 --claude 6 --prompts 3 --think 20000 --strikes 30 --seed 1 --settle 90 --only "kill -9 worker"]
 
 Starts the cluster of "npm run cluster", gives it sessions with tools whose effects are counted, and kills one process every
-few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts links. Then every invariant is checked.`);
+few seconds, flushes Redis, restarts and stops PostgreSQL, and cuts connections ("links"). Then the logs, the clients'
+responses and the effects are compared, and every violated invariant is printed.`);
   process.exit(0);
 }
 const began = Date.now();

@@ -1,6 +1,6 @@
 /**
- * `npm run freeze`: writes the current PostgreSQL store into one file, for the tests in which servers of two versions use one
- * database. Run it before writing a migration.
+ * `npm run freeze`: bundles the code of the current PostgreSQL store into one file, for the tests in which servers of
+ * two versions use one database. Run it before writing a migration.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -24,7 +24,7 @@ answer within 5 s.
   --seed S       chooses the requests (default 1). Ids come from the server, so a seed repeats the kinds, not the bytes
   --only I       with --seed: only the request of this index
   --store NAME   sqlite or memory, for the server that is started (default sqlite)
-  --url U        a server that runs already, with its key in SKEIN_API_KEY; without it one is started in an empty folder
+  --url U        a running server, with its key in SKEIN_API_KEY; without --url a server is started in an empty folder
   --json         the result as one JSON object
   --help         this text
 

@@ -18,7 +18,7 @@ const HELP = `npm run house -- [options]
 Prints figures about the layout of the code with their goals, for this checkout and for an earlier commit.
 
   --base COMMIT   compare with this commit (default: the last commit before the layout was changed)
-  --install       also measure the install of a library user (slow: packs and installs everything)
+  --install       also measure the size of the installed library (slow: packs and installs everything)
   --json          the figures as JSON
   --check         only check the rules: prints one line for each problem, and exits with 1 if there is any
 

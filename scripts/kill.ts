@@ -28,12 +28,12 @@ A real process writes to a store through eight writers at once (sessions, prompt
 lease, records, deletions) and reports each answer over a pipe. It is killed with SIGKILL at a random moment. A new
 process opens the store and checks that nothing acknowledged is lost, nothing is stored twice, sequences have no gap,
 repeated ids and keys get the same answer, and rows equal the log. For postgres the server is also killed (immediate
-shutdown) under the writer. Ends with 1 if something is wrong, and prints the evidence; the folder is then not
-removed.
+shutdown) during writes. If something is wrong, the command prints the evidence, keeps the folder, and ends with exit
+code 1.
 
-  --store [NAME]  the stores alone: sqlite, filesystem, postgres or all (default: all)
+  --store [NAME]  only stores, without agents: sqlite, filesystem, postgres or all (default: all)
   --on NAME       the store on which sessions are run: sqlite, postgres or all (default: all)
-  --model NAME    the adapter: anthropic (the default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
+  --model NAME    the model adapter: anthropic (default), bedrock, vertex, openai, openai-compatible, ai-sdk or all
   --cycles N      kills per store (default: 50); the server of postgres is killed N / 5 times
   --seed S        chooses the moments and what is written (default: the time)
   --faults        no kills: makes the first, second, third … write or fsync of a short run fail (EIO, ENOSPC; once,
@@ -187,7 +187,7 @@ async function main(): Promise<void> {
   process.exitCode = violations.length === 0 ? 0 : 1;
 }
 
-/** Kills workers that run sessions with the loop. */
+/** Kills workers that run sessions with the agent loop (Skein's own calls of models and tools). */
 async function killWorkers(options: {
   cycles: number;
   seed: number;

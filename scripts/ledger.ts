@@ -1,4 +1,7 @@
-/** `npm run ledger`: compares the recorded usage of calls that were cancelled, cut off or killed with the simulator's counts. */
+/**
+ * `npm run ledger`: compares the recorded usage of model calls that were cancelled, cut off or killed with the
+ * simulator's counts.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +12,8 @@ const HELP = `npm run ledger -- [options]
 
 Runs agents against the simulator. During their model calls, runs are cancelled, connections are cut, agents are
 closed, and processes are killed. Afterwards the usage in each log is compared with the simulator's ledger: if the
-stream reported its counts, the usage must equal these counts; it must never be more. Ends with 1 if something
-differs.
+stream reported its counts, the usage must equal these counts; the usage must never be higher than in the ledger. Ends
+with exit code 1 if something differs.
 
   --troubles N  how many cancels, cuts, closed agents and kills together (default: 1000)
   --seed S      chooses the moments (default: the time)`;
@@ -41,7 +44,7 @@ try {
   });
   const { sessions, calls, broken, told, violations } = outcome;
   console.log(
-    `${sessions} sessions, ${calls} model calls, ${broken} without a whole answer, ${told} of them reported by the stream; ` +
+    `${sessions} sessions, ${calls} model calls, ${broken} without a complete answer, ${told} of these with usage from the stream; ` +
       `${violations.length} violations; seed ${seed}; ${((performance.now() - began) / 1000).toFixed(0)} s`,
   );
   for (const violation of violations.slice(0, 20)) console.log(violation);

@@ -12,8 +12,8 @@ const HELP = `npm run powercut -- [options]
 
 A process writes to a store on an ext4 image behind a loop device. The process is killed, and the image is copied
 without a sync, so the copy has only the data that had reached the disk. The copy is mounted (ext4 replays its
-journal), the store on it is opened and checked as by npm run kill, and the next process writes to this store. Needs
-root; unmounts and removes everything, also after Ctrl-C.
+journal), the store on it is opened and checked as "npm run kill" does, and the next process writes to this store.
+Needs root; unmounts and removes everything, also after Ctrl-C.
 
 In a control run under strace, every fsync returns without doing anything. This run must lose data, which shows that
 the check finds losses. Without strace the control run is skipped, and a sentence says so.

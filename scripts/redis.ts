@@ -1,6 +1,6 @@
 /**
- * Starts a Redis server for tests, from the installed package, on a free port and without persistence. It ends with
- * this process.
+ * Starts a Redis server for tests, from the installed package, on a free port and without persistence. The server ends
+ * when this process ends.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

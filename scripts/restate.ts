@@ -1,5 +1,6 @@
 /**
- * Starts Restate from npm's binary on loopback for tests, benchmarks and the local cluster. It ends with this process.
+ * Starts Restate from npm's binary on loopback for tests, benchmarks and the local cluster. Restate ends when this
+ * process ends.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";

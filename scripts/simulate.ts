@@ -24,7 +24,7 @@ log.
   --start S      the first seed (default 1)
   --mode M       safety: faults until the end; liveness: the faults stop and everything must finish; both (default)
   --seed S       only this seed
-  --runtime R    scripted: a small runtime for simulations, with every mutant (default); loop: Skein's own loop
+  --runtime R    scripted: a small runtime for simulations, with every mutant (default); loop: Skein's agent loop
   --trace        with --seed: everything that happened, line by line
   --mutant NAME  plants a bug, and stops at the first seed that finds it; "all" tries every mutant
   --json         the result as one JSON object

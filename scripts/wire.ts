@@ -14,21 +14,22 @@ import { readOptions } from "./read-options.ts";
 const PARTS = ["live", "idle", "connections", "revoked", "timing", "browser"] as const;
 const HELP = `npm run wire -- [options]
 
-Reads a server of its own through Node's fetch, and through nginx and haproxy as Debian has them, with compression on.
+Starts a server, and reads its streams with Node's fetch directly, and through nginx and haproxy with Debian's default
+settings and compression.
 A program that is not installed is skipped, and a sentence says so. Ends with 1 if a check failed.
 
   --part NAME      ${PARTS.join(", ")}; may be given more than once (default: all)
   --minutes N      how long streams are idle (default: 6)
-  --requests N     with how many requests the rejection of keys is timed (default: 100,000)
+  --requests N     how many requests with wrong keys are timed (default: 100,000)
   --connections N  how many idle connections are open (default: 2,000)
   --json           the findings as JSON
 
   live         events and drafts arrive as soon as they exist, and the stream continues after a cut
   idle         a stream on which nothing happens stays open, with a comment at least every 15 s
   connections  idle connections do not block other clients
-  revoked      a key that is revoked loses its stream within 5 s
-  timing       a rejection takes equally long whichever byte of the key is wrong
-  browser      Chromium's EventSource reads the same events as the list of events
+  revoked      the stream of a key ends within 5 s after the key is revoked
+  timing       a rejection takes equally long whether the first or the last letter of the key is wrong
+  browser      Chromium's EventSource gets the same events as a request for the list of events
 
 Examples:
   npm run wire

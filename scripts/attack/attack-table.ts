@@ -31,7 +31,7 @@ export function tried(report: AttackReport, attacks: readonly Attack[] = ATTACKS
   });
 }
 
-/** The table at the end of `npm run attack`. `isHeld`: no attack succeeded. */
+/** The table at the end of `npm run attack`. `isHeld` is true if no attack succeeded. */
 export function attackTable(report: AttackReport): { readonly text: string; readonly isHeld: boolean } {
   const all = tried(report);
   const rows = all.map(({ attack: { attack, expected }, happened }) => [attack, expected, happened] as const);

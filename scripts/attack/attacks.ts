@@ -201,7 +201,7 @@ export const ATTACKS: readonly Attack[] = [
   { attack: "a stolen backup", expected: "no secret in it", file: "server/test/sealed-secrets.test.ts", test: /./ },
 ];
 
-/** More tests of the walls that `npm run attack` runs. They belong to no single attack. */
+/** More test files of a server's protections that `npm run attack` runs. They belong to no single attack. */
 const MORE = [
   "packages/server/test/attacks",
   "packages/core/test/secrets",

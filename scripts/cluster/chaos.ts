@@ -48,7 +48,10 @@ export interface ChaosOutcome {
   readonly worstStalls: readonly Stall[];
   /** The longest gaps in sessions of Claude Code, which need the start of a process. */
   readonly worstClaudeStalls: readonly Stall[];
-  /** The longest times until a request was accepted, with its retries, and until an event reached its reader. */
+  /**
+   * `worstRequests` has the longest times until a request was accepted, with its retries. `worstDeliveries` has the
+   * longest times until an event reached its reader.
+   */
   readonly worstRequests: readonly Stall[];
   readonly worstDeliveries: readonly Stall[];
 }
@@ -138,7 +141,7 @@ function claudeSettings({ claude = 0 }: ChaosOptions, folder: string): Record<st
 }
 
 interface Pace {
-  /** The prompts and the events so far. */
+  /** The clients' requests (`operations`) and the events that the readers have received (`streams`). */
   readonly operations: Operation[];
   readonly streams: Stream[];
   /** The sessions of Claude Code with their folders. */

@@ -73,7 +73,7 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   const deliveries: Wait[] = [];
   let keys = 0;
 
-  /** Retries until the request is accepted. Throws if it is rejected with a 4xx other than 409 and 429. */
+  /** Retries until the request is accepted. Throws if the client library reports a 4xx other than 409 and 429. */
   async function patiently<Answer>(
     operation: Operation,
     over: AbortSignal,
@@ -97,8 +97,8 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
           operation.outcome = "refused";
           throw error;
         }
-        // Waits for about the time that the answer names (Retry-After: 1), with a random part so that clients do not
-        // retry at the same moment.
+        // After a 503, waits for about the time that the response names (Retry-After: 1), with a random part so that
+        // clients do not retry at the same moment.
         const isAway = error instanceof SkeinError && error.status === 503;
         await sleep(isAway ? 500 + random.int(1000) : AGAIN_MS);
       }

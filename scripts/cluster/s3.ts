@@ -1,4 +1,7 @@
-/** An S3 server for tests and the local cluster: s3rver, in a separate process on loopback. It ends with this process. */
+/**
+ * An S3 server for tests and the local cluster: s3rver, in a separate process on loopback. s3rver ends when this
+ * process ends.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";

@@ -67,7 +67,10 @@ const API_KEY = "sk-skein-cluster-on-this-machine";
 const READY_MS = 150_000;
 const COMMAND = fileURLToPath(new URL("../../packages/cli/bin/skein.js", import.meta.url));
 
-/** Starts a cluster. If a part does not start, all other parts are stopped, and the folder with the logs is kept. */
+/**
+ * Starts a cluster. If a part does not start, all other parts are stopped, and the folder with the logs is kept unless
+ * `signal` has aborted.
+ */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), "skein-cluster-"));
   const parts = createParts();

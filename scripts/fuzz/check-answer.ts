@@ -20,7 +20,10 @@ export function problemsOf(request: FuzzRequest, answer: FuzzAnswer, description
   return errorProblems(request, answer, description);
 }
 
-/** Whether the server says that it lacks the requested feature. This is not a failure. */
+/**
+ * Whether the response is a 503 with the code `SERVICE_UNAVAILABLE`, for example because the server lacks the requested
+ * feature. Such a response is not a failure.
+ */
 function isWithout({ status, text }: FuzzAnswer): boolean {
   // The body is one of our errors or, if requested, an RFC 9457 problem.
   const body = json(text) as { readonly error?: { readonly code?: string }; readonly code?: string } | undefined;

@@ -6,7 +6,7 @@ export interface Operation {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  /** The required scope; undefined if the operation is open. */
+  /** The required scope; undefined if the description of the operation names no scope. */
   readonly scope: "read" | "run" | "sql" | "admin" | undefined;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly schema: JsonSchema; readonly required: boolean } | undefined;

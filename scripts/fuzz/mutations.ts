@@ -80,7 +80,7 @@ function other(value: unknown, random: Random): unknown {
     ]);
   if (typeof value === "number" && random.chance(0.7)) return random.pick(NUMBERS);
   return random.pick<() => unknown>([
-    // The copy prevents that a later mutation puts the value inside itself.
+    // Without the copy, a later mutation could put the value inside itself.
     () => structuredClone(random.pick(WRONG)),
     () => random.pick(NUMBERS),
     () => random.pick(naughtyText),

@@ -1,4 +1,4 @@
-/** Finds dialects without a test. */
+/** Finds dialects (HTTP protocols that Skein implements) without a test. */
 import { type Finding, type SourceTree } from "./source-tree.ts";
 
 /** A dialect is a folder in `src/dialects`. Its test in `test/dialects` is a file or a folder with the same name. */

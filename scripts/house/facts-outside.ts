@@ -1,4 +1,4 @@
-/** Finds code that constructs facts of a run but is not in `core/src/run`. */
+/** Finds code that constructs facts (events for a session's log) of a run but is not in `core/src/run`. */
 import type { Node } from "oxc-parser";
 import { type Finding, type SourceFile, type SourceTree, isFunction, productFiles, walk } from "./source-tree.ts";
 

@@ -39,7 +39,10 @@ export interface Outcome {
 const EARLY = 0.1;
 const ENOUGH = 10;
 
-/** Repeatedly kills a writer of a store. Checks the store after each kill, and completely at the end. */
+/**
+ * Repeatedly kills a writer of a store. After each kill, checks what the killed writer wrote. At the end, checks
+ * everything in the store.
+ */
 export async function runCampaign(campaign: Campaign): Promise<Outcome> {
   const { name, store, cycles, seed, folder, delayMs, writers = 8, under = [], progress = () => {} } = campaign;
   mkdirSync(folder, { recursive: true });
@@ -91,7 +94,7 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
   };
 }
 
-/** Waits until a writer has written something, because an earlier kill would test nothing. */
+/** Waits until a writer has written something, because an earlier kill would test only the opening of the store. */
 async function begun(writer: Writer): Promise<void> {
   await writer.ready;
   for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);

@@ -3,7 +3,9 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Effect } from "../../packages/core/src/testing/check-history/history.ts";
 
-/** Records the effects of tools outside of Skein, so that tests find effects that happened twice. */
+/**
+ * Records the effects of tools in a server that is not part of Skein, so that tests find effects that happened twice.
+ */
 export interface EffectsServer {
   readonly url: string;
   readonly effects: Effect[];

@@ -37,7 +37,7 @@ export interface LoopOutcome {
   readonly unknown: number;
   readonly modelCalls: number;
   readonly abandoned: number;
-  /** The longest time from the moment when a new worker is ready to its first event. */
+  /** The longest time between the moment when a new worker is ready and the first event that it stores. */
   readonly slowestResumeMs: number;
   readonly violations: readonly (Violation | { readonly invariant: string; readonly sentence: string })[];
 }

@@ -1,6 +1,6 @@
 /**
- * The part of `npm run kill` for the loop. It kills workers that run sessions. Afterwards the log, the effects and
- * the model's calls must agree.
+ * The part of `npm run kill` for the agent loop (Skein's own calls of models and tools). It kills workers that run
+ * sessions. Afterwards the log, the effects and the model's calls must agree.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -40,7 +40,7 @@ export async function repeatAfterCrash(
   return repeated;
 }
 
-/** `deleted` means that the process continued, and deleted the session later. */
+/** `deleted` is true if the journals contain a deletion of the session. */
 async function repeatAppend(
   store: Store,
   operation: Operation,
@@ -57,8 +57,7 @@ async function repeatAppend(
     const first = again.events[0]?.sequence ?? 0;
     if (there.length > 0 && (!again.repeated || again.events[0]?.id !== events[0]?.id))
       wrong(`An append to ${target} is stored, but the repeated append did not return the stored events.`);
-    if (lease && !again.repeated)
-      wrong(`A fact of the driver was written to ${target} under the fence of a dead process.`);
+    if (lease && !again.repeated) wrong(`An event of a run was written to ${target} with the lease of a dead process.`);
     return { answer: { is: "ok", op, first }, happened: again.repeated };
   } catch (error) {
     if (!isKnownError(error)) throw error;

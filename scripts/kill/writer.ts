@@ -22,7 +22,7 @@ export interface WriterTask {
 
 const { store: storeName, place, seed, writers } = JSON.parse(process.argv[2] ?? "{}") as WriterTask;
 const LEASE_MS = 60_000;
-/** Longer than the largest body that is stored inside its row. */
+/** The length of a text that is too long to be stored inside its row. */
 const LARGE = 300_000;
 
 const { tell, asked, appended } = createJournalWriter();

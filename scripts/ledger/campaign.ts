@@ -23,7 +23,10 @@ export interface LedgerOptions {
 export interface LedgerOutcome {
   readonly sessions: number;
   readonly calls: number;
-  /** How many calls had no complete answer (`broken`), and how many of these streams had reported usage (`told`). */
+  /**
+   * How many model calls had no complete answer (`broken`), and for how many of these calls the stream had reported
+   * usage (`told`).
+   */
   readonly broken: number;
   readonly told: number;
   readonly violations: readonly string[];
@@ -64,7 +67,7 @@ interface Trouble {
 
 const text = (random: Random): string => "Once upon a time. ".repeat(random.between(2, 30));
 
-/** Cancels a run after some drafts, or before the first draft. */
+/** Cancels a run after some drafts (pieces of an answer), or before the first draft. */
 async function cancelled(agent: Agent, { random, labels, label: name }: Trouble): Promise<void> {
   const drafts = random.int(6);
   const label = drafts === 0 ? name : `heard ${name}`;
@@ -100,7 +103,7 @@ async function stopped(next: Agent, { options, simulator, labels }: Omit<KilledT
   for (const [sessionId, label] of labels) if (names.includes(label)) await next.resume(sessionId);
 }
 
-/** Breaks the connection of a run in some or all of its attempts. */
+/** Breaks the connection of a model call in some or all of its attempts. */
 async function cut(agent: Agent, { random, labels, label }: Trouble): Promise<void> {
   const times = random.between(1, 5);
   const step: Step = { text: text(random), chunk: 6, cut: { afterBytes: random.int(3000), times } };

@@ -10,9 +10,9 @@ interface Counted {
 const NAMES = Object.keys(NO_USAGE) as (keyof UsageTotals)[];
 
 /**
- * Compares the log of a session with the calls that the simulator answered. A complete answer has the simulator's
- * counts. An interrupted answer has the same counts, but may have less output. A call without any answer counts
- * nothing.
+ * Checks that each usage in the log of a session belongs to a different call that the simulator answered. A complete
+ * answer must have the call's counts. An interrupted answer must have the same counts, but may have less output. Calls
+ * that are missing in the log are not reported, except that `wasTold` requires the usage of an interrupted answer.
  */
 export function checkedSession(
   { label, wasTold }: { readonly label: string; readonly wasTold: boolean },

@@ -30,8 +30,8 @@ const LYING = [
 ].concat("-e", "inject=fsync,fdatasync,sync_file_range:retval=0");
 
 /**
- * Repeatedly writes to a store on a separate disk and cuts the power of the disk. The disk keeps its content between
- * the cuts.
+ * Repeatedly writes to a store on a separate disk and cuts the power of the disk. After each cut, the writing continues
+ * with the data that had reached the disk.
  */
 export async function cutPower({
   store,

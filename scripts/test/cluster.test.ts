@@ -5,7 +5,7 @@ import { noRestate } from "../restate.ts";
 
 describe.skipIf(noRedis ?? noRestate)("a cluster on this machine", () => {
   test(
-    "a cluster loses no prompt, repeats no effect and continues while a worker, Restate, PostgreSQL and links fail",
+    "a cluster loses no prompt, repeats no effect and continues while a worker, Restate, PostgreSQL and connections fail",
     { timeout: 240_000 },
     async () => {
       const outcome = await runChaos({

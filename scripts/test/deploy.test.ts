@@ -72,7 +72,7 @@ test.each(["api", "worker"])("the compose file lets bubblewrap work in %s withou
   for (const call of ["unshare", "clone", "mount", "pivot_root", "sethostname"]) expect(rejected).not.toContain(call);
 });
 
-test("the compose file registers the workers as the local cluster does", () => {
+test("the compose file gives the job that registers the workers the variables of the local cluster", () => {
   const { environment = {} } = compose.services["register"] ?? {};
   expect(Object.keys(environment).sort()).toEqual(Object.keys(registrationOf(places)).sort());
 });
@@ -137,7 +137,7 @@ const manifests = parseAllDocuments(read("kubernetes/skein.yaml")).map((document
 const manifest = (kind: string, name: string): Manifest | undefined =>
   manifests.find((one) => one.kind === kind && one.metadata.name === name);
 
-test.each(["api", "worker"] as const)("the Kubernetes manifests configure %s like the local cluster", (role) => {
+test.each(["api", "worker"] as const)("Kubernetes gives %s the variables and replicas of the local cluster", (role) => {
   const deployment = manifest("Deployment", `skein-${role}`);
   const own = deployment?.spec?.template?.spec.containers[0]?.env.map(({ name }) => name) ?? [];
   const shared = { ...manifest("ConfigMap", "skein")?.data, ...manifest("Secret", "skein")?.stringData };
@@ -145,7 +145,7 @@ test.each(["api", "worker"] as const)("the Kubernetes manifests configure %s lik
   expect(deployment?.spec?.replicas).toBe(COUNTS[role]);
 });
 
-test("the Kubernetes manifests register the workers as the local cluster does", () => {
+test("the Kubernetes manifests give the job that registers the workers the variables of the local cluster", () => {
   const container = manifest("Job", "skein-register")?.spec?.template?.spec.containers[0];
   expect(container?.env.map(({ name }) => name).sort()).toEqual(Object.keys(registrationOf(places)).sort());
 });
@@ -168,7 +168,7 @@ test("ports and names in nginx, compose and the manifests match each other", () 
   );
 });
 
-test("Kubernetes does not restart a pod while PostgreSQL is down", () => {
+test("the liveness probes for Kubernetes only open a TCP connection, so no pod is restarted while PostgreSQL is down", () => {
   const text = read("kubernetes/skein.yaml");
   expect(text.match(/readinessProbe/g)).toHaveLength(2);
   expect(text.match(/livenessProbe: \{ tcpSocket/g)).toHaveLength(2);

@@ -10,7 +10,7 @@ import type { FuzzAnswer } from "../fuzz/send.ts";
 
 /** A short run: `npm run fuzz` sends 50,000 requests. */
 test(
-  "the server answers every generated request in time, within its schema and without a 5xx",
+  "every generated request gets an answer in time that matches its schema and is not a 5xx",
   { timeout: 60_000 },
   async () => {
     const { failures, sent, succeeded, complaints } = await fuzz({ requests: 1200, seed: 7 });

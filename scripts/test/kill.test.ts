@@ -13,7 +13,7 @@ const folder = mkdtempSync(join(tmpdir(), "skein-kill-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A short run: `npm run kill -- --store` kills 50 times per store and writes for longer. */
-test.each(STORES)("%s loses no acknowledged event when its process is killed", { timeout: 180_000 }, async (store) => {
+test.each(STORES)("%s loses no acknowledged event when its writer is killed", { timeout: 180_000 }, async (store) => {
   const outcomes = await kill({
     stores: [store],
     cycles: 2,

@@ -39,7 +39,7 @@ describe.each(folders)("the package %s", (name) => {
     expect(ours.filter(([, version]) => version !== "3.2.1")).toEqual([]);
   });
 
-  test("a package exports only files that are packed, with types first", () => {
+  test("a package exports only files in dist, and each export has its types first", () => {
     const conditions = Object.values(manifest.exports ?? {});
     expect(conditions.length > 0 || manifest.bin !== undefined).toBe(true);
     for (const one of conditions) {

@@ -32,7 +32,7 @@ describe.each(globSync(".github/workflows/*.yml", { cwd: root }))("%s", (file) =
     expect(jobs.filter(([, job]) => job["timeout-minutes"] === undefined).map(([name]) => name)).toEqual([]);
   });
 
-  test("a workflow has steps that use an action with a fixed major version, or run a command", () => {
+  test("each step of a workflow uses an action with a fixed major version or runs a command", () => {
     for (const [, { steps }] of jobs)
       for (const { uses, run } of steps) expect(uses ?? run).toMatch(uses ? /^actions\/[\w-]+@v\d+$/ : /\S/);
   });

@@ -18,8 +18,8 @@ const PIECES = 20;
 const PAUSE_MS = 100;
 
 /**
- * Checks that every event of a stream arrives once, that drafts arrive without delay, and that a reconnect gets the
- * rest.
+ * Checks that every event of a stream arrives once, that drafts (pieces of an answer) arrive without delay, and that a
+ * reconnect gets the rest.
  */
 export async function live(served: Served, name: string, url: string): Promise<Finding> {
   const { path, headers, talk } = await openSession(served);
@@ -101,7 +101,7 @@ export async function idleConnections({ url }: Served, count: number): Promise<F
   };
 }
 
-/** Measures how soon the streams of a key end after another process revokes it. */
+/** Measures how soon the stream of a key ends after another process revokes the key. */
 export async function revoked(served: Served, storeUrl: string): Promise<Finding> {
   const { path } = await openSession(served);
   const store = await openStore(storeUrl);
@@ -190,7 +190,7 @@ function createAsker(url: string) {
 
 export async function until(isTrue: () => boolean, ms: number): Promise<void> {
   for (const end = Date.now() + ms; !isTrue();) {
-    if (Date.now() > end) throw new Error(`Not within ${ms / 1000} s.`);
+    if (Date.now() > end) throw new Error(`The awaited state did not appear within ${ms / 1000} s.`);
     await delay(20);
   }
 }

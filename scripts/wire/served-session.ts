@@ -7,7 +7,7 @@ export interface ServedSession {
   readonly headers: Readonly<Record<string, string>>;
   /** Appends one event. */
   edit(title: string): Promise<void>;
-  /** Sends a prompt. The answer arrives in `pieces` with a pause after each piece. */
+  /** Sends a prompt. The answer arrives in this number of pieces, with a pause after each piece. */
   talk(pieces: number, pauseMs: number): Promise<void>;
 }
 

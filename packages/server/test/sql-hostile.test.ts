@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBubblewrap } from "../../sql/test/bubblewrap.ts";
 
 /**
- * Statements that try to leave the sandbox of a real server process. The host has a secret file, a folder, an open port and a variable,
- * which no statement may reach.
+ * Statements that try to leave the sandbox of a real server process. The host has a secret file, a folder, an open port
+ * and an environment variable, which no statement may reach.
  */
 const bin = fileURLToPath(new URL("../../cli/bin/skein.js", import.meta.url));
 const data = mkdtempSync(join(tmpdir(), "skein-hostile-"));
@@ -157,7 +157,7 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     "CREATE OR REPLACE VIEW all_sessions AS SELECT 1",
     "CHECKPOINT",
     "BEGIN",
-    // Calls, profiles, several statements at once.
+    // Other statements: procedure calls, profiling, several statements in one text, prepared statements, empty texts.
     "CALL enable_logging(storage = 'file', storage_config = {'path': '/data/log'})",
     "PRAGMA enable_profiling",
     "SELECT 1; SELECT 2",
@@ -187,13 +187,14 @@ describe.skipIf(!hasBubblewrap)("hostile statements", { timeout: 120_000 }, () =
     }
   });
 
-  // DuckDB's parser classifies this statement as a SELECT. The statement aborts a process with locked settings.
+  // DuckDB's parser classifies the statement of this test as a SELECT. Because the settings are locked, the statement
+  // aborts the process that runs it.
   test("a statement that writes a log to a file ends at most the process in its sandbox", async () => {
     await ask(`SELECT * FROM enable_logging(storage = 'file', storage_config = {'path': '${target}'})`);
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');
   });
 
-  test("after hostile statements the server still answers, has written no file, opened no connection, and leaves no process", async () => {
+  test("after hostile statements the server still answers and has written no file and opened no connection, and the stopped server leaves no process", async () => {
     expect(server.exitCode).toBeNull();
     expect(() => process.kill(server.pid ?? 0, 0)).not.toThrow();
     expect((await answered("SELECT 42 AS n")).text).toContain('{"n":42}');

@@ -172,7 +172,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.slice(2)).toEqual([{ end: { rows: 1, truncated: false } }]);
   });
 
-  test("an answer in Arrow comes in batches, and an error is 422 before the first row or cuts the stream after it", async () => {
+  test("a response in Arrow is an Arrow stream; an error before the first row is a 422, and a later error breaks the stream off", async () => {
     const { url, key } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const accept = "application/vnd.apache.arrow.stream, */*;q=0.1";
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
@@ -199,7 +199,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(read).toBeGreaterThan(100_000);
   });
 
-  test("an answer is cut at the limit of rows or bytes, and rejected at the time limit", async () => {
+  test("a response is cut at the limit of rows or bytes, and a statement is rejected at the time limit", async () => {
     const few = await roomyServer({ limits: { statementRows: 3 } });
     const cut = await ask(few.url, few.key, "SELECT range FROM range(10)");
     expect(cut.lines.slice(1)).toEqual([
@@ -222,7 +222,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     expect(lines.at(-1)).toEqual({ end: { rows: 9, truncated: true } });
   });
 
-  test("a statement that DuckDB rejects gets 422 with DuckDB's message, and a later failure is the last line", async () => {
+  test("a statement that DuckDB rejects gets 422 with DuckDB's message, and a failure after the first rows is the last line of the response", async () => {
     const { url, key, call } = await roomyServer({ limits: { statementRows: 1e6, statementBytes: 1e8 } });
     const wrong = await ask(url, key, "SELECT * FROM platform.sesions");
     expect(wrong).toMatchObject({
@@ -276,7 +276,7 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     ["a statement that is not a text", { sql: 1 }],
     ["a statement that is too long", { sql: `SELECT ${"1,".repeat(60_000)}1` }],
     ["an unknown field", { sql: "SELECT 1", tenant: "other" }],
-  ])("a body with %s is 422", async (_, body) => {
+  ])("a request body with %s gets 422", async (_, body) => {
     const { call } = await roomyServer();
     expect((await call("POST", "/v1/sql", body)).body.error.code).toBe("invalid");
   });
@@ -310,7 +310,7 @@ test.each([
     },
     /cannot be started: this system does not allow user namespaces\. Set user\.max_user_namespaces above 0/,
   ],
-])("if bubblewrap is %s, SQL is off and says why", async (_, commands, sentence) => {
+])("if bubblewrap is %s, an SQL statement gets 503 with the reason", async (_, commands, sentence) => {
   const store = createMemoryStore();
   const sql = createTenantSql({ store, folder: folder(), commandFolders: [commands()] });
   onTestFinished(() => sql.close());

@@ -1,4 +1,7 @@
-/** Two servers on one PostgreSQL with Redis between them, and how they work without Redis. */
+/**
+ * Two servers that share one PostgreSQL and one Redis, also while Redis fails. A draft is a piece of an answer that the
+ * model is still writing.
+ */
 import { createPostgresFileStore } from "@skein/adapters/files/postgres";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -159,7 +162,7 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     const { path, id } = await session(a.call);
     const reader = follows(b, path);
     await expect.poll(() => redis.ask("SISMEMBER", "active_connections", id), SOON).toBe("1");
-    // Entries of a machine expire, because a killed machine cannot remove them.
+    // The set `active_connections` expires, because a killed machine cannot remove its entries.
     await expect.poll(() => Number(redis.ask("TTL", "active_connections")), SOON).toBeGreaterThan(200);
     await say(a.call, path, playing({ text: words(20), chunk: 10, chunkDelayMs: 50 }));
     await expect.poll(() => redis.ask("GET", `session_lock:${id}`), SOON).toMatch(/^[0-9a-f-]{36}$/);
@@ -189,14 +192,14 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     ["hangs for ten seconds", hang, () => hung],
     ["forgets everything", async () => void redis.ask("FLUSHALL"), async () => {}],
     [
-      "has something else under our keys",
+      "has other values under Skein's keys",
       async () => {
         redis.ask("FLUSHALL");
         redis.ask("SET", "active_connections", "x");
       },
       async () => void redis.ask("FLUSHALL"),
     ],
-  ])("when Redis %s during a run, every answer is the same as with Redis", async (_, lose, mend) => {
+  ])("when Redis %s during a run, the run completes, and prompts and cancels still work", async (_, lose, mend) => {
     const [a, b] = [await machine(), await machine()];
     const { path } = await session(a.call);
     const reader = follows(b, path);
@@ -208,7 +211,8 @@ describe.skipIf(noRedis)("two servers with Redis between them", { timeout: 120_0
     try {
       const seen = await reader.done;
       expect(seen.at(-1)?.data.data).toMatchObject({ final_response: text });
-      // Prompts, cancels and lists work on both machines while Redis is away.
+      // While Redis fails, both machines accept a prompt, and a cancel on machine b ends a run that machine a was
+      // asked to start.
       await say(b.call, path, playing({ text: "And again." }));
       await expect.poll(async () => (await a.call("GET", path)).body["total_runs"], SOON).toBe(2);
       await settled(a.call, path);

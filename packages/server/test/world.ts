@@ -137,7 +137,7 @@ export async function say(
   return call("POST", `${path}/messages`, { role: "user", content: { text }, ...more });
 }
 
-/** Waits until the session is in this state. */
+/** Waits until the field `key` of the object at this path has one of these values. Throws an error after 20 s. */
 export async function settled(
   call: Caller,
   path: string,
@@ -148,7 +148,7 @@ export async function settled(
   for (;;) {
     const { body } = await call("GET", path);
     if (values.includes(String(body[key]))) return body;
-    if (Date.now() > end) throw new Error(`Not within 20 s: ${JSON.stringify(body)}`);
+    if (Date.now() > end) throw new Error(`The expected value did not appear within 20 s: ${JSON.stringify(body)}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,4 +1,4 @@
-/** The unmodified Claude Agent SDK with its own binary. It can reach only the simulator. */
+/** The unmodified Claude Agent SDK with its own binary, configured to send its model calls to the simulator. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -107,7 +107,7 @@ test("Claude Code retries after an overload; if a stream breaks, it sends the re
   ]);
 });
 
-test("without a script, the demonstration of the simulator uses the tools of Claude Code", async () => {
+test("without a script, the simulator's answers use the tools of Claude Code", async () => {
   const { simulator } = await rig();
   const { messages, result } = await run("Use the Bash tool to run `echo a-demo`", {
     ...options(simulator),

@@ -28,7 +28,7 @@ export function ask(text: string): Anthropic.MessageCreateParamsNonStreaming {
   return { model: "claude-opus-5-5", max_tokens: 1000, messages: [{ role: "user", content: text }] };
 }
 
-/** The headers that a bare `fetch` needs. */
+/** The headers that a request without the SDK needs. */
 export const HEADERS = {
   "x-api-key": "sk-ant-simulated",
   "anthropic-version": "2023-06-01",

@@ -29,7 +29,7 @@ test.each([
   ["Hello there", "Hello! I am Skein's simulator"],
   ["Write a poem about yarn", 'You wrote: "Write a poem about yarn"'],
   ["What happened on 2026-11-15?", 'You wrote: "What happened on 2026-11-15?"'],
-])("%s is answered with %s, and marked as a simulation", async (prompt, beginning) => {
+])("the answer to the prompt '%s' begins with '%s' and says that it is a simulation", async (prompt, beginning) => {
   const { client } = await rig();
   for (const body of [ask(prompt), { ...ask(prompt), tools }]) {
     const message = await client.messages.create(body);
@@ -51,14 +51,14 @@ test.each([
       ["Bash", { command: "simulated command" }],
     ],
   ],
-])("%s calls the tool that fits", async (prompt, expected) => {
+])("the answer to the prompt '%s' calls the tools that fit", async (prompt, expected) => {
   const { client } = await rig();
   const message = await client.messages.create({ ...ask(prompt), tools });
   const calls = message.content.flatMap((block) => (block.type === "tool_use" ? [[block.name, block.input]] : []));
   expect(calls).toEqual(expected);
 });
 
-test("the demonstration calls a tool once, or as often as the prompt says, and answers with the result", async () => {
+test("the demonstration (the simulator's answers without a script) calls a tool once, or as often as the prompt says, and answers with the result", async () => {
   const { client } = await rig();
   const roundsOf = async (prompt: string) => {
     const messages: Anthropic.MessageParam[] = [{ role: "user", content: prompt }];
@@ -135,7 +135,7 @@ test.each([
     { email: text, days: number },
     { email: "me@example.com", days: 3 },
   ],
-])("%s: a call takes the values that the prompt names", async (prompt, properties, expected) => {
+])("the tool call for the prompt '%s' has the values that the prompt names", async (prompt, properties, expected) => {
   const { client } = await rig();
   const refund: Anthropic.Tool = { name: "refund", input_schema: object(properties) };
   const message = await client.messages.create({ ...ask(prompt), tools: [refund] });

@@ -41,7 +41,7 @@ test("every call is recorded in order, with its request and its usage", async ()
   expect(simulator.ledger.calls({ kind: "messages", outcome: "rejected" })).toHaveLength(1);
 });
 
-test("API keys are not recorded, however they are sent", async () => {
+test("the API key in the header x-api-key is not recorded", async () => {
   const { client, simulator } = await rig();
   await client.models.list();
   await fetch(`${simulator.url}/v1/models`, { headers: HEADERS });

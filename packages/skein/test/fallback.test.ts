@@ -156,7 +156,7 @@ test("the cost of an interrupted answer counts for the first model, and the cost
   });
 });
 
-test("if a process ends while the fallback answers, another process continues with the fallback only", async () => {
+test("if an agent is closed while the fallback model answers, another agent continues the run and calls only the fallback model", async () => {
   let isUp = false;
   const second: Answering = (response, request) => (isUp ? answers : hangs)(response, request);
   const { store, asked } = await models({ first: rejects(401), second, third: answers });

@@ -79,11 +79,11 @@ test("a hook changes an answer before anybody reads it", async () => {
 });
 
 test.each([
-  ["before", { beforeModelCall: () => ({ refuse: "Not today." }) }, 0],
-  ["after", { afterModelCall: () => ({ refuse: "Not today." }) }, 1],
-  ["by throwing, before", { beforeModelCall: () => Promise.reject(new Error("Not today.")) }, 0],
+  ["before it is sent", { beforeModelCall: () => ({ refuse: "Not today." }) }, 0],
+  ["after its answer", { afterModelCall: () => ({ refuse: "Not today." }) }, 1],
+  ["by throwing an error before it is sent", { beforeModelCall: () => Promise.reject(new Error("Not today.")) }, 0],
 ] as const)(
-  "a hook rejects a model call %s: the run fails with the hook's message, and its cost is counted",
+  "a hook rejects a model call %s: the run fails with the hook's message, and the tokens of an answered call are counted",
   async (_, hooks, calls) => {
     const { result, requests } = await ask(hooks);
     expect(result.error).toMatchObject({ code: "hook_refused", message: expect.stringContaining("Not today.") });
@@ -187,7 +187,7 @@ test.each([
   expect(done.finalAnswer).toBe("It is 3.");
 });
 
-test("a hanging hook ends when its run is cancelled", async () => {
+test("if a run is cancelled while a hook waits, the hook's signal aborts and the run ends", async () => {
   const stop = new AbortController();
   const { agent } = await simulatedAgent({
     hooks: {

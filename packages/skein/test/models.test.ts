@@ -250,7 +250,7 @@ test.each([
   ["off", 0, 0],
   ["short", 1, 0],
   ["long", 0, 1],
-] as const)("with cache %s, cache writes are priced by their lifetime", async (cache, short, long) => {
+] as const)("with the cache setting %s, cache writes have the right lifetime and price", async (cache, short, long) => {
   const label = `cache ${cache}`;
   const system_prompt = `${label} ${"word ".repeat(4000)}`;
   const agent = createAgent({ model: CLAUDE, cache, system_prompt, baseUrl: simulator.url, apiKey: "simulated" });

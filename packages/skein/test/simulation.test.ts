@@ -7,7 +7,7 @@ import { serveSettings } from "../src/serve/settings.ts";
 
 const NO_MODEL = { anthropicApiKey: undefined, anthropicAuthToken: undefined, anthropicBaseUrl: undefined };
 
-test("answers of the built-in simulation are marked and cost nothing, and totals leave them out; a note about the simulation is printed at most once", async () => {
+test("answers of the built-in simulation are marked and cost nothing, and usage totals count their calls separately; a note about the simulation is printed at most once", async () => {
   vi.stubEnv("ANTHROPIC_API_KEY", "");
   vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "");
   vi.stubEnv("ANTHROPIC_BASE_URL", "");
@@ -36,7 +36,7 @@ test("answers of the built-in simulation are marked and cost nothing, and totals
   expect(said.mock.calls.filter(([text]) => String(text).includes("answers are simulated")).length).toBeLessThan(2);
 });
 
-test("answers of a shared simulator are marked and cost nothing in every process", async () => {
+test("each model that is opened on a shared simulator is marked as simulated, and does not get the real API key", async () => {
   const simulator = await createSimulator();
   const config = readConfig({
     SKEIN_MODEL: "simulation",

@@ -1,4 +1,4 @@
-/** Typed answers, on every kind of model. */
+/** Typed answers (answers that must fit the agent's schema), on every kind of model. */
 import { createModels } from "@skein/core";
 import { type Simulator, type Step, createSimulator, script } from "@skein/simulator";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -193,7 +193,7 @@ test("a complete object inside truncated JSON is not used as the answer", async 
   await close();
 });
 
-test("each draft of a stream has a new object with the fields that have arrived", async () => {
+test("the drafts of a stream (pieces of an answer) have an object with the fields that have arrived so far", async () => {
   const { agent, label, close } = await reader();
   const partials: unknown[] = [];
   const steps = [{ text: '```json\n{"number":"A17","total":120,"currency":"USD"}\n```', chunk: 9 }];

@@ -112,7 +112,7 @@ describe("usage", () => {
   }
 });
 
-test("the first query about usage includes answers in damaged lines and answers with values of unexpected types", async () => {
+test("the first query about usage includes answers in damaged lines, and leaves out answers without readable token counts", async () => {
   const root = folder();
   const usage = { input_tokens: 10, output_tokens: 5 };
   const line = (value: object): string => JSON.stringify(value);

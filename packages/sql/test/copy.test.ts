@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "while several builds run at the same time, one of them succeeds and a reader sees complete rows",
+  "while several builds of the copy run at the same time, at least one of them succeeds and a reader sees complete rows",
   { timeout: 120_000 },
   async () => {
     const root = folder();

@@ -7,7 +7,10 @@ import { createSql } from "@skein/sql";
 import { afterAll, expect, test } from "vitest";
 import { ask, folder, open, write } from "./sql.ts";
 
-/** The transcripts that a query reads. In the reader's list, an empty file replaces each of the other transcripts. */
+/**
+ * An SQL column with the transcripts that its query reads. In the reader's list, an empty file replaces each of the
+ * other transcripts.
+ */
 const READ = "list_filter(getvariable('skein_files'), lambda f: contains(f, '/projects/')) AS read";
 
 // The files are only read, so all tests share them.

@@ -76,7 +76,7 @@ const SAME = [
 ];
 
 test(
-  "the file of skein sql init makes the same tables in a DuckDB without Skein, even on the second run",
+  "the file of `skein sql init` makes the same tables in a DuckDB without Skein, and can be run twice",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -94,7 +94,7 @@ test(
 );
 
 test(
-  "the file of skein sql init defines the read functions of agent_data as macros",
+  "the file of `skein sql init` defines the read functions of the DuckDB extension agent_data as macros",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -120,7 +120,7 @@ test(
 );
 
 test(
-  "the file of skein sql init skips files that are not UTF-8 or not transcripts, and lines without a prompt in the prompt history",
+  "the file of `skein sql init` skips files that are not UTF-8 or not transcripts, and lines without a prompt in the prompt history",
   { timeout: 120_000 },
   async () => {
     const root = writeRoot();
@@ -144,7 +144,7 @@ test(
   },
 );
 
-test("skein sql init reports a directory without transcripts", async () => {
+test("running the file of `skein sql init` fails with an explanation if the directory has no transcripts", async () => {
   await expect(stock(folder())).rejects.toThrow(/There is no transcript in .*skein sql init --root DIR/);
 });
 

@@ -9,11 +9,11 @@ const STAYS = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a10.jsonl";
 const GOES = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a11.jsonl";
 const BEHIND = "projects/p/be74c085-8d87-49a7-9100-7f0e83f29a12.jsonl";
 
-/** The ticks of a query after which a file changes: 0 is the start of the query, later ticks are during its steps. */
+/** How many ticks (turns of the event loop) after the start of a query a file changes. */
 const TICKS = process.env["SKEIN_LONG"] ? [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233] : [0, 1, 3, 8, 34, 144];
 
 test(
-  "deleting a file at any moment of a query removes only the rows of this file, with run and with stream",
+  "deleting a file at any moment of a query does not change the rows of another file, with run and with stream",
   { timeout: 120_000 },
   async () => {
     await Promise.all((["run", "stream"] as const).map(goesAway));

@@ -155,7 +155,7 @@ test.skipIf(!hasBubblewrap)(
 );
 
 test.skipIf(!hasBubblewrap)(
-  "a sandboxed process that is stopped at any moment of its start leaves no process and no file behind",
+  "a sandboxed process that is stopped within 40 ms of its start leaves no process and no file behind",
   async () => {
     const place = folder();
     const found = findSandbox(COMMAND_FOLDERS);

@@ -47,7 +47,7 @@ test.each([
   ["SELECT 1", explained("READ_NDJSON"), false],
   ["FROM claude_plans", { kind: "unneeded" }, false],
   ["FROM claude.branches", { kind: "unneeded" }, false],
-] as const)("a prepared %s with the explanation %j may be used again: %s", (sql, explanation, expected) => {
+] as const)("the prepared '%s' with the explanation %j may be used again: %s", (sql, explanation, expected) => {
   expect(planStatement(readStatement(sql), { ...KNOWN, explanation }).isReusable).toBe(expected);
 });
 

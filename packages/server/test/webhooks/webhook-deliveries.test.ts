@@ -56,7 +56,7 @@ test("a receiver that does not answer uses few connections, and other receivers 
   deliveries.stop();
 });
 
-test("a notice survives a store that is unavailable for a moment", async () => {
+test("if the store is unavailable when a notice is to be sent, the notice stays pending and no attempt is counted", async () => {
   const store = createMemoryStore();
   let isAway = false;
   const flaky: Store = {
@@ -84,7 +84,7 @@ test("a notice survives a store that is unavailable for a moment", async () => {
   deliveries.stop();
 });
 
-test("a notice is stored once even if several processes make it, and is removed after 30 days", async () => {
+test("a notice that is added twice is sent once, and is removed after 30 days", async () => {
   let time = Date.parse("2026-11-15T12:00:00Z");
   const now = (): number => time;
   const store = createMemoryStore({ now });

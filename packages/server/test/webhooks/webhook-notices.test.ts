@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { type StoredWebhook, createDeliveries } from "../../src/webhooks/webhook-deliveries.ts";
 import { createNotices } from "../../src/webhooks/webhook-notices.ts";
 
-test("without webhooks no session is read, and many events need few searches for webhooks", async () => {
+test("without webhooks no session is read, and 50 new sessions cause fewer than 50 searches for webhooks", async () => {
   const kept = createMemoryStore();
   const asked = { sessions: 0, webhooks: 0 };
   const store: Store = {

@@ -37,5 +37,5 @@ export const READ_SCHEMA = {
   properties: { path: { type: "string" } },
 };
 
-/** 1 × 1 pixels. */
+/** A PNG image of 1 × 1 pixels in base64. */
 export const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

@@ -3,12 +3,15 @@ import { scripted } from "../../../server/test/world.ts";
 import { claudeServer } from "../../../server/test/dialects/claude/server.ts";
 import { all, only, open } from "../../../server/test/dialects/claude/world.ts";
 
-/** One pixel. */
+/** A PNG image of one pixel in base64. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 type Samples = Readonly<Record<string, readonly Record<string, unknown>[]>>;
 
-/** Records answers of the Claude API with the real Claude Code. The keys are the names of the specified schemas. */
+/**
+ * Records answers of the Claude API with the real Claude Code. The result maps the names of the specified schemas to
+ * the answers.
+ */
 export async function claudeSamples(): Promise<Samples> {
   const server = await claudeServer();
   try {

@@ -31,7 +31,7 @@ export interface ColumnCheck {
   /** The length of a varchar, or the precision and scale of a numeric. */
   readonly size?: string;
   readonly default?: string;
-  /** Every row has a value. A view cannot declare NOT NULL. */
+  /** Every row has a value in the column. The check counts the values, because a view cannot declare NOT NULL. */
   readonly notNull?: boolean;
 }
 
@@ -47,7 +47,7 @@ export type Check =
   | { readonly check: "query"; readonly query: string }
   /** PostgreSQL rejects the write with this SQLSTATE. */
   | { readonly check: "refused"; readonly write: string; readonly code: string }
-  /** The JSON value has this key, with a value of this type. */
+  /** The first column of each row of the query is a JSON value that has this key, with a value of this type. */
   | { readonly check: "json"; readonly query: string; readonly key: string; readonly type: JsonType }
   /** The example session has this event. */
   | { readonly check: "event"; readonly type: string }
@@ -77,7 +77,10 @@ export type Check =
       readonly refuses?: readonly unknown[];
       readonly default?: unknown;
     }
-  /** Every answer of this shape has this key with a value of this type. The answers come from the real Claude Code. */
+  /**
+   * Every recorded answer of the Claude API with this shape has this key with a value of this type. The answers were
+   * recorded with the real Claude Code.
+   */
   | {
       readonly check: "said";
       readonly shape: string;

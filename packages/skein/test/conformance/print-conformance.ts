@@ -1,6 +1,9 @@
 import type { ConformanceList, Line } from "./line.ts";
 
-/** Prints `docs/reference/conformance.md`: the number of implemented lines of each list, the departures and the open lines. */
+/**
+ * Returns the text of `docs/reference/conformance.md`: the number of implemented lines of each list, the departures and
+ * the open lines.
+ */
 export function printConformance(lists: readonly ConformanceList[]): string {
   const counted = lists.map(
     (list) => `| [${list.part}](#${anchor(list.part)}) | ${list.specification} | ${list.title} | ${counts(list)} |`,

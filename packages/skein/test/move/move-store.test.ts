@@ -103,7 +103,7 @@ test.each([
   expect(await move(from, to)).toMatchObject({ events: 0, busy: [], apart: [] });
 });
 
-test("a run in progress moves only after its lease is free", async () => {
+test("a run in progress moves only after its lease (the right of one process to continue it) is free", async () => {
   const { from, to, agentOn } = await world(["sqlite", "sqlite"]);
   let calls = 0;
   let finish = (): void => {};

@@ -35,7 +35,7 @@ test("if the admin key was revoked, the next start makes a new key", async () =>
   expect([await keys.recognise(key), (await keys.recognise(next.key))?.scopes]).toEqual([undefined, ["admin"]]);
 });
 
-test("an admin-key file without a key in it is replaced", async () => {
+test("if the text in the file admin-key is not a key, the text is not accepted and a new key is made", async () => {
   const options = dataFolder();
   writeFileSync(join(options.dataDir, "admin-key"), "changeme\n");
   const keys = newKeys();

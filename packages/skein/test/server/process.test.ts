@@ -167,7 +167,7 @@ test("the operator's key is the first admin key", async () => {
   expect((await call("GET", "/v1/agents")).status).toBe(200);
 });
 
-test("agents and tools of skein.config.ts are served, under the same id at every start", async () => {
+test("the server has the agents of skein.config.ts with their tools, and an agent keeps its id at the next start", async () => {
   const data = folder();
   mkdirSync(join(data, "node_modules"), { recursive: true });
   const skein = fileURLToPath(new URL("../../src/index.ts", import.meta.url));

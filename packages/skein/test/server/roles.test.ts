@@ -205,7 +205,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(JSON.stringify((await api.call("GET", `${path}/messages`)).body)).toContain("Here.");
   });
 
-  test("the api processes of a store share the limits of a key", async () => {
+  test("if two api processes use a store, a process grants only half of a key's limit", async () => {
     const LIMIT = 12;
     const api = await process_("api", codeOf({}), { sessionsPerMinute: LIMIT });
     const store = await openStore(database.url);
@@ -242,7 +242,7 @@ describe("on one PostgreSQL", { timeout: 60_000 }, () => {
     expect(statuses).toContain(429);
   });
 
-  test("a worker frees the leases of a dead worker and removes the dead worker", async () => {
+  test("a worker frees the leases of a dead worker and removes the dead worker's entry from the list of workers", async () => {
     const store = await openStore(database.url);
     onTestFinished(() => store.close());
     const { hostname } = await import("node:os");
