@@ -78,7 +78,7 @@ export function forkedTranscript(
   const parents = new Map(said.map((entry) => [uuidOf(entry), entry["parentUuid"]]));
   const at = new Date(deps.now()).toISOString();
   const copies = copied.map((entry, index): Entry => ({
-    ...renamed(entry, uuids),
+    ...renamedEntry(entry, uuids),
     ...NOT_OF_A_FORK,
     uuid: uuids.get(uuidOf(entry)),
     parentUuid: keptParent(entry["parentUuid"], parents, uuids),
@@ -202,7 +202,7 @@ function keptParent(
 }
 
 /** Renames the uuids inside an entry, for example of a compaction or a queued prompt. Content is not changed. */
-function renamed(entry: Entry, uuids: ReadonlyMap<string, string>): Entry {
+export function renamedEntry(entry: Entry, uuids: ReadonlyMap<string, string>): Entry {
   const inside = (value: unknown): unknown => {
     if (typeof value === "string") return uuids.get(value) ?? value;
     if (Array.isArray(value)) return value.map(inside);

@@ -175,6 +175,20 @@ describe("a fork of a Claude Code session has a transcript for Claude Code", () 
   });
 });
 
+test.each([0, 1, 2, 3, 4, 5])(
+  "a fork of an imported session has the same part of Claude Code's transcript as a fork of the original (message %i)",
+  async (place) => {
+    const { store, sessions, messages } = await parent();
+    const copiesAt = async (id: string, messageId: string) => {
+      const fork = await sessions.fork(id, { messageId });
+      return entriesOf(await store.read(fork.id)).map(({ type, message }) => [type, message]);
+    };
+    const { id } = await sessions.import(await store.read(PARENT));
+    const message = (await sessions.transcript(id))[place];
+    expect(await copiesAt(id, message?.id ?? "")).toEqual(await copiesAt(PARENT, messages[place]?.id ?? ""));
+  },
+);
+
 test("a fork inherits the settings that were changed in its parent, and a request for a fork can change them", async () => {
   const { sessions, script } = await parent();
   await script.append([{ event_type: "control.requested", data: { permission_mode: "plan", model: "claude-x" } }]);
