@@ -145,17 +145,30 @@ export function createRunPlaces({ store, now }: { readonly store: Store; readonl
 
 /** The position of a session in the queue of any cap; undefined if it does not wait. */
 export async function queuedRun(records: Records, sessionId: string): Promise<Standing | undefined> {
-  for (const line of Object.values(await runLines(records))) {
+  for await (const { line } of storedLines(records)) {
     const at = line.waiting.findIndex(({ session }) => session === sessionId);
     if (at !== -1) return standingIn(line, at + 1);
   }
   return undefined;
 }
 
-/** Returns the running and waiting runs of the caps, by the scope of the cap. At most 200 caps. */
+/** Returns the running and waiting runs of every cap, by the scope of the cap. */
 export async function runLines(records: Records): Promise<Readonly<Record<string, RunLine>>> {
-  const { items } = await records.list({ ...PLACE, limit: 200 });
-  return Object.fromEntries(items.map(({ id, value }) => [id, RunLine.parse(value)]));
+  const found: Record<string, RunLine> = {};
+  for await (const { scope, line } of storedLines(records)) found[scope] = line;
+  return found;
+}
+
+async function* storedLines(records: Records): AsyncGenerator<{ readonly scope: string; readonly line: RunLine }> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page: Awaited<ReturnType<Records["list"]>> = await records.list({
+      ...PLACE,
+      limit: 200,
+      ...(cursor !== undefined && { cursor }),
+    });
+    for (const { id, value } of page.items) yield { scope: id, line: RunLine.parse(value) };
+    ({ cursor } = page);
+  }
 }
 
 export async function runLine(records: Records, cap: Cap): Promise<RunLine> {
