@@ -44,8 +44,8 @@ const FORMATTERS: Readonly<Record<Format, (options: FormatOptions) => TextFormat
 };
 
 /**
- * Creates a formatter for events and draft pieces. For a complete answer, a client gets the same text even if the
- * formatter missed draft pieces. `json` and `xml` send tool calls whole. If the model is called again after a part of
+ * Creates a formatter for events and draft pieces. A client gets the same text even if the formatter missed
+ * draft pieces. `json` and `xml` send tool calls whole. If the model is called again after a part of
  * its answer was sent, the formatter first sends an `error` with `reset: true`.
  */
 export function createFormatter(format: Format, options: FormatOptions = {}): TextFormatter {

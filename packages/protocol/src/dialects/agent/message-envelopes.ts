@@ -21,10 +21,15 @@ export function createMessageEnvelopes() {
   let open: { readonly id: string; readonly sent: Map<number, Sent> } | undefined;
   const settled = new Set<string>();
 
-  function sentOf(messageId: string, index: number): Sent {
+  function sentIn(messageId: string): Map<number, Sent> {
     if (open?.id !== messageId) open = { id: messageId, sent: new Map() };
-    const sent = open.sent.get(index) ?? { type: null, text: "", citations: 0, closed: false };
-    open.sent.set(index, sent);
+    return open.sent;
+  }
+
+  function sentOf(messageId: string, index: number): Sent {
+    const all = sentIn(messageId);
+    const sent = all.get(index) ?? { type: null, text: "", citations: 0, closed: false };
+    all.set(index, sent);
     return sent;
   }
 
@@ -52,24 +57,17 @@ export function createMessageEnvelopes() {
     },
 
     /**
-     * Ends an interrupted answer. If drafts of the answer were sent, only closes their blocks. If no drafts were sent,
-     * sends the text of the event.
+     * Ends an interrupted answer: sends the part of its text that was not sent as a draft, and closes the other blocks.
      */
     interrupt({ message_id: message, content }: Interrupted, agent: string): readonly Envelope[] {
-      if (open?.id !== message) {
-        const said = content.flatMap((block, index) =>
-          remaining(block, sentOf(message, index), { agent, message, id: `${message}:${index}` }),
-        );
-        settled.add(message);
-        open = undefined;
-        return said;
-      }
-      const ends = [...open.sent].flatMap(([index, sent]) =>
-        closing(sent, { agent, message, id: `${message}:${index}` }),
-      );
+      const about = (index: number): About => ({ agent, message, id: `${message}:${index}` });
+      const all = sentIn(message);
+      const places = placesOf(content, all);
+      const ends = [...all].flatMap(([index, sent]) => (places.has(index) ? [] : closing(sent, about(index))));
+      const rest = [...places].flatMap(([index, block]) => remaining(block, sentOf(message, index), about(index)));
       settled.add(message);
       open = undefined;
-      return ends;
+      return [...ends, ...rest];
     },
 
     /** Tells the client to discard the sent part of an unfinished message. Sends nothing if no part was sent. */
@@ -90,6 +88,24 @@ interface Interrupted {
 }
 
 type About = Pick<Envelope, "agent" | "id"> & { readonly message: string };
+
+/**
+ * Returns the blocks of an interrupted answer by their index. The event has only the texts of the answer, so a block is
+ * found by its sent part. A block without a sent part gets the next free index.
+ */
+function placesOf(content: readonly ContentBlock[], all: ReadonlyMap<number, Sent>): ReadonlyMap<number, ContentBlock> {
+  const places = new Map<number, ContentBlock>();
+  for (const block of content) {
+    const begun = [...all].find(([index, sent]) => !places.has(index) && isPartOf(block, sent))?.[0];
+    places.set(begun ?? Math.max(-1, ...all.keys(), ...places.keys()) + 1, block);
+  }
+  return places;
+}
+
+function isPartOf(block: ContentBlock, { type, text, closed }: Sent): boolean {
+  const full = type === block.type ? block[type] : undefined;
+  return typeof full === "string" && (closed ? full === text : full.startsWith(text));
+}
 
 function addition(delta: JsonObject, sent: Sent, about: About): readonly Envelope[] {
   if (delta["type"] === "citations_delta") {

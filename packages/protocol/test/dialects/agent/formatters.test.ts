@@ -241,6 +241,61 @@ test("a reader gets the same text even if it missed drafts of the answer", async
   expect(byId(replayed)).toEqual(byId(frames));
 });
 
+/** Draft pieces of one block. The last piece ends the block if `isWhole`. */
+function drafts(index: number, type: "text" | "thinking", text: string, isWhole: boolean): readonly DraftPiece[] {
+  const events: DraftPiece["event"][] = [
+    { type: "content_block_start", index, content_block: { type, [type]: "" } },
+    { type: "content_block_delta", index, delta: { type: `${type}_delta`, [type]: text } },
+    ...(isWhole ? [{ type: "content_block_stop" as const, index }] : []),
+  ];
+  return events.map((event, offset) => ({
+    session_id: "s",
+    run_id: "r",
+    step: 1,
+    attempt: 1,
+    message_id: "m",
+    offset: index * 3 + offset,
+    event,
+  }));
+}
+
+const thought = drafts(0, "thinking", "Hm.", true);
+
+test.each<[string, readonly DraftPiece[]]>([
+  ["no draft", []],
+  ["the thinking", thought],
+  ["a part of the thinking", drafts(0, "thinking", "H", false)],
+  ["an empty text", [...thought, ...drafts(1, "text", "\n", true)]],
+  ["a part of the first text", [...thought, ...drafts(1, "text", "Once ", false)]],
+  ["the first text", [...thought, ...drafts(1, "text", "Once upon a time", true)]],
+  ["the first text without its end", [...thought, ...drafts(1, "text", "Once upon a time", false)]],
+  [
+    "a part of the second text",
+    [...drafts(0, "text", "Once upon a time", true), ...drafts(1, "text", " there", false)],
+  ],
+  ["both texts", [...drafts(0, "text", "Once upon a time", true), ...drafts(1, "text", " there was", false)]],
+])("json and xml have the whole text of an interrupted answer, even if a reader got only %s", (_, pieces) => {
+  const content = ["Once upon a time", " there was"].map((text) => ({ type: "text", text }));
+  const usage = { input_tokens: 1, output_tokens: 1 };
+  const call = { run_id: "r", step: 1, model: "m", usage, cost: null, reason: "cancelled" as const };
+  const abandoned: Event = {
+    id: "e",
+    session_id: "s",
+    sequence: 1,
+    created_at: "2026-11-19T12:00:00Z",
+    event_type: "step.abandoned",
+    data: { ...call, message_id: "m", content },
+  };
+  const [json, xml] = [createFormatter("json"), createFormatter("xml")];
+  const envelopes = reassembled([...pieces, abandoned].flatMap((item) => json.add(item)));
+  expect(envelopes.every(({ final }) => final)).toBe(true);
+  const texts = envelopes.filter(({ type }) => type === "text").map(({ delta }) => delta);
+  expect(texts.join("").trim()).toBe("Once upon a time there was");
+  const document = [...[...pieces, abandoned].flatMap((item) => xml.add(item)), ...xml.end()].join("");
+  elements(document);
+  expect(contentOf(document, "content-block-text").join("").trim()).toBe("Once upon a time there was");
+});
+
 function spoken(events: readonly object[]): { text: string; thinking: string } {
   const all = { text: "", thinking: "" };
   for (const { delta } of events as { delta?: Record<string, string> }[])
