@@ -62,8 +62,8 @@ export const ApiStep = z.object({
   /** Null if `usage` is null or the model has no price. */
   cost_micros: Count.nullable(),
   /**
-   * True if the stream broke off. Its output tokens are estimated from the received text. The provider may bill up to `reserved_micros`
-   * more.
+   * True if the stream broke off or came without token counts. The output tokens are estimated from the received text.
+   * After a broken stream, the provider may bill up to `reserved_micros` more.
    */
   estimated: z.boolean(),
   reserved_micros: Count,

@@ -72,17 +72,15 @@ function end(steps: readonly ApiStep[], event: Event): void {
   const running = steps.filter(({ state }) => state === "running");
   switch (event.event_type) {
     case "step.generated": {
-      const { run_id, step, purpose, model, stop_reason, usage, cost, duration_ms, content, simulated } = event.data;
+      const { run_id, step, purpose, model, stop_reason, duration_ms, content } = event.data;
       const calls = content.filter(({ type }) => type === "tool_use" || type === "server_tool_use").length;
       const ended = {
         state: "generated",
         model,
         stop_reason,
-        usage,
-        ...paid(cost),
         duration_ms,
         calls,
-        simulated: simulated === true,
+        ...counted(event.data),
       };
       const open = running.find((one) => one.run_id === run_id && one.step === step && one.purpose === purpose);
       if (open) Object.assign(open, ended);
@@ -114,17 +112,18 @@ function end(steps: readonly ApiStep[], event: Event): void {
   }
 }
 
+type Lost = NonNullable<Of<"step.error">["data"]["lost"]>;
+
 /** The usage of an interrupted call. */
-function broken({ usage, cost, estimated, reserved_micros, simulated }: NonNullable<Of<"step.error">["data"]["lost"]>) {
-  return {
-    usage,
-    ...paid(cost),
-    estimated: estimated === true,
-    reserved_micros: reserved_micros ?? 0,
-    simulated: simulated === true,
-  };
+function broken(lost: Lost) {
+  return { ...counted(lost), reserved_micros: lost.reserved_micros ?? 0 };
 }
 
-function paid(cost: { readonly total_micros: number } | null): { readonly cost_micros: number | null } {
-  return { cost_micros: cost?.total_micros ?? null };
+function counted({ usage, cost, estimated, simulated }: Pick<Lost, "usage" | "cost" | "estimated" | "simulated">) {
+  return {
+    usage,
+    cost_micros: cost?.total_micros ?? null,
+    estimated: estimated === true,
+    simulated: simulated === true,
+  };
 }

@@ -46,6 +46,29 @@ test("a page of large events from the end of a log ends early", async () => {
   expect(page["next_before"]).toBe(page.data[0]?.["sequence"]);
 });
 
+test("a step whose answer came without token counts is listed with estimated usage, as its run is", async () => {
+  const { call } = await testServer();
+  const { path } = await session(call);
+  await say(call, path, scripted("Hi.", [{ text: "Hello." }]));
+  await settled(call, path);
+  const file = (await call("GET", `${path}/export`)).body as unknown as {
+    events: { event_type: string; data: object }[];
+  };
+  const events = file.events.map((event) =>
+    event.event_type === "step.generated" ? { ...event, data: { ...event.data, estimated: true } } : event,
+  );
+  const imported = await call("POST", "/v1/sessions/import", { ...file, events });
+  const [own, other] = [path, `/v1/sessions/${imported.body.id}`];
+  for (const [at, estimated] of [
+    [own, false],
+    [other, true],
+  ] as const) {
+    const [runs, steps] = [(await call("GET", `${at}/runs`)).body.data, (await call("GET", `${at}/steps`)).body.data];
+    expect([...runs, ...steps].map((each) => each["estimated"])).toEqual([...runs, ...steps].map(() => estimated));
+    expect(steps).toMatchObject([{ usage: { output_tokens: expect.any(Number) }, reserved_micros: 0 }]);
+  }
+});
+
 test("steps are listed with attempts, usage and number of tool calls, page by page", async () => {
   const { call } = await testServer();
   const ask = { name: "ask_person", description: "Asks.", input_schema: { type: "object", properties: {} } };
