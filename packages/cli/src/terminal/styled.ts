@@ -6,7 +6,7 @@
  * plain strings.
  */
 import { visible } from "./visible-text.ts";
-import { widthOf } from "./width.ts";
+import { beginning, widthOf } from "./width.ts";
 
 export interface Styled {
   readonly text: string;
@@ -86,15 +86,16 @@ export function createTextPaint(hasColour: boolean): TextPaint {
 }
 
 /**
- * Escapes a text, and breaks it at spaces into lines of at most `columns` columns. A word of more than `columns`
- * characters is split.
+ * Escapes a text, and breaks it at spaces into lines of at most `columns` columns. A wider word is split.
  */
 export function wrap(value: string, columns: number): readonly string[] {
   return visible(value)
     .replaceAll("\t", "    ")
     .split("\n")
-    .flatMap((line) => wrapLine(line, columns));
+    .flatMap((line) => wrapLine(line, Math.max(columns, WIDEST_CHARACTER)));
 }
+
+const WIDEST_CHARACTER = 2;
 
 function wrapLine(line: string, columns: number): readonly string[] {
   if (!Number.isFinite(columns) || widthOf(line) <= columns) return [line];
@@ -108,10 +109,10 @@ function wrapLine(line: string, columns: number): readonly string[] {
       current = hanging;
     }
     current += word;
-    while (widthOf(current.trimEnd()) > columns && current.length > columns) {
-      lines.push(current.slice(0, columns));
-      current = hanging + current.slice(columns);
-      if (hanging.length >= columns) break;
+    while (widthOf(current.trimEnd()) > columns) {
+      const part = beginning(current, columns);
+      lines.push(part);
+      current = hanging + current.slice(part.length);
     }
   }
   if (current.trim() !== "") lines.push(current.trimEnd());

@@ -25,14 +25,19 @@ export function widthOf(text: string): number {
  */
 export function cut(line: string, columns: number, isPart = false): string {
   if (!isPart && widthOf(line) <= columns) return line;
+  return `${beginning(line, columns - 1)}…`;
+}
+
+/** Returns the longest beginning of a line that has at most `columns` columns. */
+export function beginning(line: string, columns: number): string {
   let kept = "";
   let width = 0;
   for (const char of line) {
     width += widthOf(char);
-    if (width > columns - 1) break;
+    if (width > columns) break;
     kept += char;
   }
-  return `${kept}…`;
+  return kept;
 }
 
 /** Escapes a text, and turns it into one line of at most `columns` columns. Line breaks and tabs become spaces. */

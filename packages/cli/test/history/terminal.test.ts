@@ -154,6 +154,9 @@ test("tables, cuts and line breaks count wide letters as two columns", () => {
   expect(shorten("one two three", 8)).toBe("one two…");
   expect(wrap("- one two three", 9)).toEqual(["- one two", "  three"]);
   expect(wrap("x".repeat(10), 4)).toEqual(["xxxx", "xxxx", "xx"]);
+  expect(wrap("日本語です", 4)).toEqual(["日本", "語で", "す"]);
+  expect(wrap("- a 日本語", 7)).toEqual(["- a", "  日本", "  語"]);
+  expect(wrap("😀😀", 1)).toEqual(["😀", "😀"]);
 });
 
 test("times are parsed as people type them", () => {

@@ -91,7 +91,7 @@ function claudeSentence(key: ExplainedKey): string {
   if (mayRunClaude(key)) return "It can run Claude Code.";
   if (key.sandbox.mode === "required")
     return `It cannot run Claude Code: a sandbox is required, and this machine has none. ${key.sandboxProblem}`;
-  return 'It cannot run Claude Code: it needs the scope admin, unless the sandbox is "required".';
+  return 'It cannot run Claude Code: it needs the scope admin, unless the sandbox is "required" or SKEIN_CLAUDE_KEYS names this key.';
 }
 
 function sandboxSentence({ sandbox: { mode, because }, sandboxProblem }: ExplainedKey): string {

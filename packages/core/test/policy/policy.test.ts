@@ -203,6 +203,12 @@ describe("a policy in plain words", () => {
     expect(explainPolicy({ ...key, sandbox: required, scopes: ["read"] })[1]).toContain("It cannot run anything");
   });
 
+  test("policy explain says every way by which a key may run Claude Code", () => {
+    const text = explainPolicy({ ...key, sandbox: { mode: "preferred", because: "" } })[1];
+    for (const way of ["the scope admin", 'the sandbox is "required"', "SKEIN_CLAUDE_KEYS names this key"])
+      expect(text).toContain(way);
+  });
+
   test.each([
     ["a run key with a sandbox", { sandbox: required }, true],
     ["a run key without a sandbox", { sandbox: { mode: "preferred", because: "" } }, false],
