@@ -88,6 +88,22 @@ describe("a file that cannot be used", () => {
     expect(await codeOf(used())).toBe("store_corrupt");
   });
 
+  test("a damaged row is not treated as an empty log", async () => {
+    const sessionId = await closedStore();
+    const before = await open();
+    const script = createScript({ store: before, ids, sessionId });
+    const mark = "x".repeat(20_000);
+    await script.append([{ event_type: "session.edited", data: { metadata: { mark } } }]);
+    await script.append([{ event_type: "session.edited", data: { metadata: {} } }]);
+    await script.toolTurn("The row at the end is not damaged, so the store can be opened.");
+    await before.close();
+    const bytes = readFileSync(file);
+    const at = bytes.indexOf(mark.slice(0, 100)) & ~4095;
+    writeFileSync(file, bytes.fill(0xff, at, at + 4096));
+    const store = await open();
+    expect(await codeOf(store.read(sessionId))).toBe("store_corrupt");
+  });
+
   test("a file with the first schema is updated, including its metadata", async () => {
     const sessionId = await closedStore();
     const before = await open();

@@ -281,12 +281,15 @@ describe.each(KINDS)("%s", (_, sandbox) => {
       expect(found.sort()).toEqual(expected);
     });
 
-    test("Glob skips node_modules unless the pattern names it", async () => {
+    test("Glob skips .git and node_modules unless they are named", async () => {
       const { call, folder } = world();
-      mkdirSync(join(folder, "node_modules/x"), { recursive: true });
-      writeFileSync(join(folder, "node_modules/x/i.js"), "two");
-      expect(await call("Glob", { pattern: "**/*.js" })).toBe("No file fits.");
-      expect(await call("Glob", { pattern: "node_modules/**/*.js" })).toBe("node_modules/x/i.js");
+      for (const skipped of [".git", "node_modules"]) {
+        mkdirSync(join(folder, skipped, "x"), { recursive: true });
+        writeFileSync(join(folder, skipped, "x/i.js"), "two");
+        expect(await call("Glob", { pattern: "**/*.js" })).toBe("No file fits.");
+        expect(await call("Glob", { pattern: `${skipped}/**/*.js` })).toBe(`${skipped}/x/i.js`);
+        rmSync(join(folder, skipped), { recursive: true });
+      }
     });
 
     test("Grep searches with line numbers, context, counts, case and file patterns", async () => {

@@ -654,10 +654,14 @@ test("history watch shows a line after it was written", async () => {
   );
 });
 
-test("a second --root folder without sessions does not hide the sessions of the first folder", async () => {
+test("the sessions of several --root folders are read together", async () => {
   const world = createWorld();
   const other = join(world.folder, "other");
   mkdirSync(join(other, "projects/-x"), { recursive: true });
+  const id = first.replace(/^./, "f");
+  const text = readFileSync(join(world.root, "projects/-work-app", `${first}.jsonl`), "utf8");
+  writeFileSync(join(other, "projects/-x", `${id}.jsonl`), text.replaceAll(first, id));
   const { out } = await world.run("list", "--root", other, "--json");
-  expect(JSON.parse(out)).toMatchObject({ pagination: { total: 2 } });
+  expect(JSON.parse(out)).toMatchObject({ pagination: { total: 3 } });
+  for (const each of [first, second, id]) expect(out).toContain(each);
 });

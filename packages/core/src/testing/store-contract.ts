@@ -332,14 +332,19 @@ function describeReading(fixture: () => StoreFixture, cannot: StoreExceptions): 
     await expect(fixture().store.read(sessionId)).rejects.toMatchObject({ code: "closed" });
   });
 
-  test("an append that is in progress when the store closes succeeds, or fails with the error code `closed`", async () => {
+  test("an append that is in progress when the store closes is either stored or rejected", async () => {
     const scripts = await Promise.all(Array.from({ length: 8 }, () => fixture().created()));
     const title: Fact = { event_type: "session.edited", data: { title: "late" } };
     const appends = scripts.map((script) => fixture().store.append(script.sessionId, [script.event(title)]));
-    const answers = Promise.allSettled(appends);
+    const appended = Promise.allSettled(appends);
     await fixture().store.close();
-    for (const answer of await answers)
+    const answers = await appended;
+    for (const answer of answers)
       if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "closed" });
+    if (cannot.reopen !== undefined) return;
+    await fixture().reopen();
+    for (const [index, { sessionId }] of scripts.entries())
+      if (answers[index]?.status === "fulfilled") expect((await fixture().store.get(sessionId))?.title).toBe("late");
   });
 
   test.skipIf(cannot.reopen)(
