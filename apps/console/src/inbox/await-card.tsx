@@ -174,7 +174,10 @@ function ApprovalBody({ wait, isCurrent, isSending, onAnswer }: ApprovalBodyProp
       <div className="ask-f">
         {isDenying ? (
           <>
-            <label className="field grow">
+            <p className="lbl whole" role="status">
+              The call still waits. It is denied only when you press Deny again.
+            </p>
+            <label className="field grow reason">
               <span className="sr">Reason for the denial</span>
               <input
                 autoFocus

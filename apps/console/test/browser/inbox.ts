@@ -119,6 +119,29 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("on a phone, the field for the reason of a denial is as wide as the card, and a sentence says that the call still waits", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const id = await world.begin("Infra", "Empty the bucket", [
+        { tools: [{ name: "Bash", input: { command: "rm -r bucket" } }] },
+        { text: "I was told: $LAST" },
+      ]);
+      const page = await world.open("/");
+      await page.setViewportSize({ width: 390, height: 844 });
+      const card = page.locator("article.ask", { hasText: "Empty the bucket" });
+      const deny = card.getByRole("button", { name: "Deny" });
+      await deny.click();
+      const reason = card.getByLabel("Reason for the denial");
+      const widths = await Promise.all([reason, card].map(async (one) => (await one.boundingBox())?.width ?? 0));
+      expect(widths[0]).toBeGreaterThan((widths[1] ?? 0) - 60);
+      await card.getByText("The call still waits. It is denied only when you press Deny again.").waitFor();
+      expect((await world.client.listRuns({ params: { session_id: id } })).data[0]?.outcome).toBeNull();
+      await deny.click();
+      await page.locator(".is-said", { hasText: "Denied" }).filter({ hasText: "Empty the bucket" }).waitFor();
+      await page.close();
+    });
+
     test("a page in the background shows a browser notification for a new question, if notifications are on", async ({
       expect,
     }) => {
