@@ -11,7 +11,7 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
-import { callWords, stateOfCall } from "./call-words.ts";
+import { callWords, markOfCall } from "./call-words.ts";
 import { Picture } from "./picture.tsx";
 import { NestedAgent, Subagent } from "./subagent.tsx";
 import type { Call } from "./view.ts";
@@ -28,12 +28,12 @@ interface CallViewProps {
 }
 
 /**
- * One call with its input and result, which can be folded. Commands, edits, subagents, waiting calls, failed calls and
- * calls with an unknown effect are unfolded at first.
+ * One call with its input and result, which can be folded. Commands, edits, subagents, waiting calls and calls without
+ * success are unfolded at first.
  */
 export const CallView = memo(function CallView({ call, allOpen, isMarked }: CallViewProps) {
   const [chosen, setChosen] = useState<boolean>();
-  const opensItself = call.state === "failed" || call.state === "unknown" || isMarked || isShort(call);
+  const opensItself = UNFOLDED.has(call.state) || isMarked || isShort(call);
   const isOpen = chosen ?? allOpen ?? opensItself;
   if (call.childSession !== null)
     return (
@@ -56,7 +56,7 @@ export const CallView = memo(function CallView({ call, allOpen, isMarked }: Call
           {added > 0 && <span className="plus">+{added}</span>}
           {removed > 0 && <span className="minus">−{removed}</span>}
           <CallTime call={call} />
-          <StateMark state={stateOfCall(call.state)} />
+          <StateMark {...markOfCall(call.state)} />
         </span>
       </button>
       {isOpen && <CallBody call={call} />}
@@ -65,11 +65,18 @@ export const CallView = memo(function CallView({ call, allOpen, isMarked }: Call
   );
 });
 
+const UNFOLDED: ReadonlySet<Call["state"]> = new Set<Call["state"]>(["failed", "unknown", "denied", "cancelled"]);
+
 function CallTime({ call }: { call: Call }) {
   const isRunning = call.state === "running" || call.state === "waiting";
   const now = useNow(1000, isRunning);
   if (isRunning && call.startedAt !== null) return <span>{duration(Math.max(0, now - call.startedAt))}</span>;
-  return call.durationMs === null || call.state === "unknown" ? null : <span>{duration(call.durationMs)}</span>;
+  return call.durationMs === null || hasNoTime(call) ? null : <span>{duration(call.durationMs)}</span>;
+}
+
+/** Whether the call did not run, or nobody knows how long it ran. */
+function hasNoTime({ state, startedSequence }: Call): boolean {
+  return state === "unknown" || state === "denied" || (state === "cancelled" && startedSequence === null);
 }
 
 function isEdit({ name }: Call): boolean {
@@ -120,7 +127,7 @@ function WaitView({ call }: { call: Call }) {
   const waited = duration((wait.closedAt ?? serverNow()) - wait.openedAt);
   const changed = wait.kind === "approval" && isChangedInput(wait.answer?.content);
   const words = {
-    answered: changed ? "Approved with another input" : wait.answer?.isError ? "Denied" : "Answered",
+    answered: changed ? "Approved with another input" : call.state === "denied" || wait.answer?.isError ? "Denied" : "Answered",
     timed_out: "Nobody answered in time",
     cancelled: "Withdrawn",
   }[wait.resolution ?? "answered"];

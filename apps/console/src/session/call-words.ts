@@ -66,8 +66,20 @@ const STATES: Readonly<Record<CallState, State>> = {
   failed: "failed",
   unknown: "unknown",
   asked: "queued",
+  denied: "cancelled",
+  cancelled: "cancelled",
 };
 
-export function stateOfCall(state: CallState): State {
-  return STATES[state];
+/** The state that the sign of a call shows, with its word if it differs from the word of the state. */
+export function markOfCall(state: CallState): { readonly state: State; readonly word?: string } {
+  return { state: STATES[state], ...(state === "denied" && { word: "Denied" }) };
+}
+
+/** Returns for example "2 failed, 1 denied", without the states that no call has. */
+export function troubleWords(calls: Iterable<{ readonly state: CallState }>, among: readonly CallState[]): string {
+  const states = [...calls].map(({ state }) => state);
+  return among
+    .map((wanted) => [states.filter((state) => state === wanted).length, wanted] as const)
+    .flatMap(([count, state]) => (count === 0 ? [] : [`${count} ${state}`]))
+    .join(", ");
 }

@@ -3,7 +3,7 @@ import { Icon } from "../ui/icon.tsx";
 import { Nothing } from "../ui/empty-state.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { whenExactly } from "../ui/times.ts";
-import { callWords, stateOfCall } from "./call-words.ts";
+import { callWords, markOfCall, troubleWords } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
@@ -19,10 +19,11 @@ export function EffectsPanel({ view, onShow }: PanelProps) {
   const unknown = calls.filter(({ state }) => state === "unknown");
   const rest = calls.filter(({ state }) => state !== "unknown");
   const count = (state: Call["state"]): number => calls.filter((call) => call.state === state).length;
+  const notRun = troubleWords(calls, ["denied", "cancelled"]);
   return (
     <>
       <p className="sec lbl">
-        {plural(count("done"), "call")} took effect, {count("failed")} failed
+        {plural(count("done"), "call")} took effect, {count("failed")} failed{notRun !== "" && `, ${notRun}`}
         {unknown.length > 0 && (
           <>
             , <b className="unknown">{unknown.length} unknown</b>
@@ -44,7 +45,7 @@ function EffectRow({ call, onShow }: { call: Call; onShow: (sequence: number) =>
   const sequence = call.endedSequence ?? call.startedSequence ?? call.step.sequence;
   return (
     <li className={call.state === "unknown" ? "eff is-unknown" : "eff"}>
-      <StateMark state={stateOfCall(call.state)} />
+      <StateMark {...markOfCall(call.state)} />
       <button type="button" className="eff-b" onClick={() => onShow(sequence)}>
         <code className="cut block">{about === "" ? name : about}</code>
         <span className="w">

@@ -1,4 +1,4 @@
-import type { Content, ContentBlock, Event, FactData, ToolUseBlock } from "@skein/protocol";
+import { type Content, type ContentBlock, type Event, type FactData, type ToolUseBlock, textOf } from "@skein/protocol";
 import { timeOf } from "@skein/protocol/event-time";
 import { lineChanges } from "../text/line-changes.ts";
 import { type Call, type CallState, type SessionView, type Step, placeOf, touch } from "./view.ts";
@@ -80,7 +80,8 @@ function completed(view: SessionView, event: Event, data: FactData<"tool.complet
   view.open.delete(data.tool_use_id);
   if (!call) return;
   const state = OUTCOMES[data.outcome] ?? "unknown";
-  finish(call, placeOf(event), { state: state === "done" && data.is_error ? "failed" : state, content: data.content });
+  const isFailed = state === "failed" || (state === "done" && data.is_error);
+  finish(call, placeOf(event), { state: isFailed ? failedState(call, data.content) : state, content: data.content });
   call.durationMs = data.duration_ms;
   fileChange(view, call);
 }
@@ -90,7 +91,7 @@ export function completeFromBlock(view: SessionView, event: Event, block: Conten
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;
   const content = (block["content"] ?? "") as Content;
-  finish(call, placeOf(event), { state: block["is_error"] === true ? "failed" : "done", content });
+  finish(call, placeOf(event), { state: block["is_error"] === true ? failedState(call, content) : "done", content });
 }
 
 /** Completes a call with a result in a coding agent's transcript. The call ended at the time of the result's line. */
@@ -102,11 +103,25 @@ export function completeFromResult(
   const call = view.calls.get(String(block["tool_use_id"]));
   if (!call) return;
   const content = (block["content"] ?? "") as Content;
-  finish(call, place, { state: block["is_error"] === true ? "failed" : "done", content });
+  finish(call, place, { state: block["is_error"] === true ? failedState(call, content) : "done", content });
   call.startedAt = call.step.at;
   call.startedSequence = call.step.sequence;
   call.durationMs = Math.max(0, place.at - call.step.at);
   fileChange(view, call);
+}
+
+/** The beginnings of the results of Skein and of Claude Code for a call that a person denied. */
+const DENIED = /^(This call was not allowed\.|The user doesn't want to proceed with this tool use\.)/;
+const CANCELLED = /^(The run was cancelled before this call finished\.|\[Request interrupted by user for tool use\])/;
+
+/**
+ * Returns the state of a call without success. The log records a denied or cancelled call as failed. The log of a fork
+ * has no awaits, only the results.
+ */
+function failedState({ wait }: Call, content: Content): CallState {
+  const text = textOf(content);
+  if ((wait?.kind === "approval" && wait.answer?.isError === true) || DENIED.test(text)) return "denied";
+  return wait?.resolution === "cancelled" || CANCELLED.test(text) ? "cancelled" : "failed";
 }
 
 function finish(
@@ -152,7 +167,7 @@ const WRITERS: ReadonlySet<string> = new Set([
 ]);
 
 function fileChange(view: SessionView, call: Call): void {
-  if (!WRITERS.has(call.name) || call.state === "failed") return;
+  if (!WRITERS.has(call.name) || ["failed", "denied", "cancelled"].includes(call.state)) return;
   const input = (call.input ?? {}) as Record<string, unknown>;
   const path = input["file_path"] ?? input["path"] ?? input["notebook_path"];
   if (typeof path !== "string") return;

@@ -14,7 +14,7 @@ export async function unknownCallsOfParent(api: Api, view: SessionView): Promise
 export function markUnknown(view: SessionView, ids: ReadonlySet<string>): void {
   for (const id of ids) {
     const call = view.calls.get(id);
-    if (call?.step.purpose !== "copied" || call.state !== "failed") continue;
+    if (call?.step.purpose !== "copied" || (call.state !== "failed" && call.state !== "cancelled")) continue;
     call.state = "unknown";
     touch(call.step);
   }

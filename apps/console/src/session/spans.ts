@@ -81,12 +81,14 @@ const KINDS: Readonly<Partial<Record<Call["state"], Span["kind"]>>> = { failed: 
 
 const LABELS: Readonly<Partial<Record<Call["state"], string>>> = { failed: "×", unknown: "?" };
 
+const ENDS: Readonly<Partial<Record<Call["state"], string>>> = { denied: " (denied)", cancelled: " (cancelled)" };
+
 function spansOfCall(call: Call, now: number | undefined): readonly Raw[] {
   if (call.startedAt === null) return [];
   const { name, about } = callWords(call.name, call.input);
   const base = {
     sequence: call.startedSequence ?? call.wait?.sequence ?? call.step.sequence,
-    title: `${name} ${about}`.slice(0, 120),
+    title: `${name} ${about}`.slice(0, 120) + (ENDS[call.state] ?? ""),
     label: LABELS[call.state] ?? "",
   };
   const found: Raw[] = [];

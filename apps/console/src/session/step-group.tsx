@@ -2,6 +2,7 @@ import { plural } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import type { State } from "../ui/state.ts";
 import { StateMark } from "../ui/status.tsx";
+import { troubleWords } from "./call-words.ts";
 import { stateOfStep } from "./step-state.ts";
 import type { Item, SessionView, Step } from "./view.ts";
 
@@ -64,9 +65,9 @@ function summary(steps: readonly Step[]): string {
   });
   const others = calls.filter(({ name }) => !VERBS.some(([names]) => names.test(name))).length;
   if (others > 0) parts.push(plural(others, parts.length === 0 ? "call" : "other call"));
-  const failed = calls.filter(({ state }) => state === "failed").length;
   const unknown = calls.filter(({ state }) => state === "unknown").length;
-  if (failed > 0) parts.push(`${failed} failed`);
+  const troubles = troubleWords(calls, ["failed", "denied", "cancelled"]);
+  if (troubles !== "") parts.push(troubles);
   if (unknown > 0) parts.push(`${plural(unknown, "effect")} unknown`);
   return parts.join(", ");
 }

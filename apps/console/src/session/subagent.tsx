@@ -5,7 +5,7 @@ import { duration, money } from "../ui/amounts.ts";
 import { Icon } from "../ui/icon.tsx";
 import { StateMark } from "../ui/status.tsx";
 import { useNow } from "../ui/use-now.ts";
-import { callWords, stateOfCall } from "./call-words.ts";
+import { callWords, markOfCall } from "./call-words.ts";
 import { useLiveSession } from "./live-session.ts";
 import type { Call, NestedMessage, Step } from "./view.ts";
 
@@ -24,7 +24,7 @@ export function Subagent({ call, isOpen, onToggle }: { call: Call; isOpen: boole
         <span className="muted cut">{about}</span>
         <span className="end">
           {took !== null && <span>{duration(took)}</span>}
-          <StateMark state={stateOfCall(call.state)} />
+          <StateMark {...markOfCall(call.state)} />
         </span>
       </button>
       {isOpen && call.childSession !== null && (
@@ -69,7 +69,7 @@ function ChildStep({ step }: { step: Step }) {
             <Icon name={icon} small />
             <code className="cut">{about === "" ? name : about}</code>
             <span className="end">{call.durationMs !== null && duration(call.durationMs)}</span>
-            <StateMark state={stateOfCall(call.state)} />
+            <StateMark {...markOfCall(call.state)} />
           </li>
         );
       })}

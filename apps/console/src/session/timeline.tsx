@@ -3,6 +3,7 @@ import { memo, useRef, useState } from "react";
 import { duration, plural } from "../ui/amounts.ts";
 import { fullTime } from "../ui/times.ts";
 import { useNow } from "../ui/use-now.ts";
+import { troubleWords } from "./call-words.ts";
 import { type Span, spansOf } from "./spans.ts";
 import { timeTicks } from "./time-ticks.ts";
 import type { Visible } from "./transcript.tsx";
@@ -211,5 +212,6 @@ function sentence(view: SessionView, lengthMs: number): string {
   const calls = [...view.calls.values()];
   const failed = calls.filter(({ state }) => state === "failed").length;
   const unknown = calls.filter(({ state }) => state === "unknown").length;
-  return `Timeline: ${plural(view.steps.length, "step")} in ${duration(lengthMs)}, ${plural(failed, "failed call")}, ${plural(unknown, "call")} with unknown effect`;
+  const notRun = troubleWords(calls, ["denied", "cancelled"]);
+  return `Timeline: ${plural(view.steps.length, "step")} in ${duration(lengthMs)}, ${plural(failed, "failed call")}, ${plural(unknown, "call")} with unknown effect${notRun === "" ? "" : `, ${notRun}`}`;
 }

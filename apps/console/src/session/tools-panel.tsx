@@ -1,6 +1,6 @@
 import { duration } from "../ui/amounts.ts";
 import { Nothing } from "../ui/empty-state.tsx";
-import { callWords } from "./call-words.ts";
+import { callWords, troubleWords } from "./call-words.ts";
 import type { PanelProps } from "./panel-props.ts";
 import type { Call } from "./view.ts";
 
@@ -37,6 +37,7 @@ export function ToolsPanel({ view, onShow }: PanelProps) {
               <button type="button" className="link cut" onClick={() => onShow(lastPlace(calls))}>
                 {callWords(name, null).name}
               </button>
+              <NotRun calls={calls} />
             </td>
             <td className="r">{calls.length}</td>
             <td className="r">{failures(calls)}</td>
@@ -55,15 +56,23 @@ function lastPlace(calls: readonly Call[]): number {
 
 /** How many calls failed, and how many have an unknown effect. */
 function failures(calls: readonly Call[]): string {
-  const count = (wanted: Call["state"]): number => calls.filter(({ state }) => state === wanted).length;
-  const unknown = count("unknown");
-  return `${count("failed")}${unknown === 0 ? "" : `, ${unknown} unknown`}`;
+  const failed = calls.filter(({ state }) => state === "failed").length;
+  const unknown = troubleWords(calls, ["unknown"]);
+  return `${failed}${unknown === "" ? "" : `, ${unknown}`}`;
 }
 
-/** The median duration of the calls. Interrupted calls have no duration. */
+/** How many calls did not run, because they were denied or cancelled. */
+function NotRun({ calls }: { calls: readonly Call[] }) {
+  const words = troubleWords(calls, ["denied", "cancelled"]);
+  return words === "" ? null : <span className="lbl block">{words}</span>;
+}
+
+const WITHOUT_TIME: ReadonlySet<Call["state"]> = new Set<Call["state"]>(["unknown", "denied", "cancelled"]);
+
+/** The median duration of the calls. Interrupted calls, and calls that were denied or cancelled, have no duration. */
 function median(calls: readonly Call[]): string {
   const times = calls
-    .flatMap(({ durationMs, state }) => (durationMs === null || state === "unknown" ? [] : [durationMs]))
+    .flatMap(({ durationMs, state }) => (durationMs === null || WITHOUT_TIME.has(state) ? [] : [durationMs]))
     .sort((one, other) => one - other);
   const middle = times[Math.floor(times.length / 2)];
   return middle === undefined ? "–" : duration(middle);

@@ -1,8 +1,11 @@
 import type { CallCost, Content, ContentBlock, Event, Failure, Usage, UsageTotals } from "@skein/protocol";
 import { timeOf } from "@skein/protocol/event-time";
 
-/** `unknown`: the call was interrupted, so nobody knows whether it took effect. */
-export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked";
+/**
+ * `unknown`: the call was interrupted, so nobody knows whether it took effect. `denied`: a person did not approve it.
+ * `cancelled`: its run ended first.
+ */
+export type CallState = "running" | "waiting" | "done" | "failed" | "unknown" | "asked" | "denied" | "cancelled";
 
 /** One call of a tool with its result. */
 export interface Call {

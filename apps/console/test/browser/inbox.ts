@@ -104,7 +104,9 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("an approval is denied with a reason, using only the keyboard", async () => {
+    test("an approval is denied with a reason, using only the keyboard, and the call is shown as denied and not as failed", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const id = await world.begin("Infra", "Delete everything", [
         { tools: [{ name: "Bash", input: { command: "rm -r data" } }] },
@@ -116,6 +118,18 @@ export function describeInbox(shared: { readonly world: World }): void {
       await page.keyboard.type("Not today");
       await page.keyboard.press("Enter");
       await page.locator(".md", { hasText: "Not today" }).waitFor();
+      await page.locator(".call .st.cancelled", { hasText: "Denied" }).waitFor();
+      await page.getByRole("img", { name: /0 failed calls.*1 denied/ }).waitFor();
+      await page.getByRole("tab", { name: "Tools" }).click();
+      expect(await page.locator(".insp tr", { hasText: "Bash" }).locator("td").allInnerTexts()).toEqual([
+        expect.stringMatching(/^Bash\s+1 denied$/),
+        "1",
+        "0",
+        "–",
+      ]);
+      await page.getByRole("tab", { name: "Effects" }).click();
+      await page.locator(".insp").getByText("0 calls took effect, 0 failed, 1 denied").waitFor();
+      expect(await page.locator(".st.failed, .tl-span.failed").count()).toBe(0);
       await page.close();
     });
 
