@@ -97,27 +97,30 @@ describe("the view of a session", () => {
     ["denied", { content: "Not today", is_error: true }, "answered", "This call was not allowed. Not today"],
     ["cancelled", undefined, "cancelled", "The run was cancelled before this call finished."],
     ["failed", { content: "yes", is_error: false }, "answered", "No such file"],
-  ])("a call that waited for an approval and ended as %s is shown so, also in a fork", (state, answer, resolution, text) => {
-    const awaits = [
-      { tool_use_id: "t1", kind: "approval", name: "Bash", input: {}, expires_at: null, session_id: null },
-    ];
-    const opened = { event_type: "await.opened", data: { run_id: RUN, step: 1, awaits } };
-    const answered = answer ? [{ event_type: "await.answered", data: { tool_use_id: "t1", ...answer } }] : [];
-    const resolved = { event_type: "await.resolved", data: { tool_use_id: "t1", resolution } };
-    const { event_type, data } = toolEnded("failed");
-    const ended = { event_type, data: { ...data, content: text } };
-    const view = viewOf(prompt, started, step(1), said(1, [call]), opened, ...answered, resolved, ended);
-    expect(view.calls.get("t1")?.state).toBe(state);
-    expect(spansOf(view, 0).spans.some(({ kind }) => kind === "failed")).toBe(false);
+  ])(
+    "a call that waited for an approval and ended as %s is shown so, also in a fork",
+    (state, answer, resolution, text) => {
+      const awaits = [
+        { tool_use_id: "t1", kind: "approval", name: "Bash", input: {}, expires_at: null, session_id: null },
+      ];
+      const opened = { event_type: "await.opened", data: { run_id: RUN, step: 1, awaits } };
+      const answered = answer ? [{ event_type: "await.answered", data: { tool_use_id: "t1", ...answer } }] : [];
+      const resolved = { event_type: "await.resolved", data: { tool_use_id: "t1", resolution } };
+      const { event_type, data } = toolEnded("failed");
+      const ended = { event_type, data: { ...data, content: text } };
+      const view = viewOf(prompt, started, step(1), said(1, [call]), opened, ...answered, resolved, ended);
+      expect(view.calls.get("t1")?.state).toBe(state);
+      expect(spansOf(view, 0).spans.some(({ kind }) => kind === "failed")).toBe(false);
 
-    const copied = (role: string, content: unknown) => ({
-      event_type: "message.copied",
-      data: { message_id: `c-${role}`, role, content },
-    });
-    const result = { type: "tool_result", tool_use_id: "t1", content: text, is_error: true };
-    const fork = viewOf(copied("user", "Do it"), copied("assistant", [call]), copied("user", [result]));
-    expect(fork.calls.get("t1")?.state).toBe(state);
-  });
+      const copied = (role: string, content: unknown) => ({
+        event_type: "message.copied",
+        data: { message_id: `c-${role}`, role, content },
+      });
+      const result = { type: "tool_result", tool_use_id: "t1", content: text, is_error: true };
+      const fork = viewOf(copied("user", "Do it"), copied("assistant", [call]), copied("user", [result]));
+      expect(fork.calls.get("t1")?.state).toBe(state);
+    },
+  );
 
   test("the tokens and costs of steps, generated titles and abandoned answers are added up", () => {
     const title = { ...said(1, []), data: { ...said(1, []).data, purpose: "title" } };

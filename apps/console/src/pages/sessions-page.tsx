@@ -5,7 +5,7 @@ import { useAgents, useModels } from "../api/context.tsx";
 import { distinctNames } from "../api/distinct-names.ts";
 import { NewSessionButton } from "../home/new-session-button.tsx";
 import { Filters } from "../sessions/filters.tsx";
-import { OpenFileButton } from "../sessions/open-file-button.tsx";
+import { ImportFileButton } from "../sessions/import-file-button.tsx";
 import { SearchField } from "../sessions/search-field.tsx";
 import type { Asked } from "../sessions/session-filter.ts";
 import { SessionList, type SessionListHandle } from "../sessions/session-list.tsx";
@@ -66,7 +66,7 @@ export function SessionsPage() {
         <h1>Sessions</h1>
         <span className="faint num">{rows.total === undefined ? "" : grouped(rows.total)}</span>
         <span className="grow" />
-        <OpenFileButton onProblem={setProblem} />
+        <ImportFileButton onProblem={setProblem} />
         <NewSessionButton />
       </header>
       <ProblemBar problem={problem} onClose={() => setProblem(undefined)} />

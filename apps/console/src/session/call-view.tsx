@@ -127,7 +127,11 @@ function WaitView({ call }: { call: Call }) {
   const waited = duration((wait.closedAt ?? serverNow()) - wait.openedAt);
   const changed = wait.kind === "approval" && isChangedInput(wait.answer?.content);
   const words = {
-    answered: changed ? "Approved with another input" : call.state === "denied" || wait.answer?.isError ? "Denied" : "Answered",
+    answered: changed
+      ? "Approved with another input"
+      : call.state === "denied" || wait.answer?.isError
+        ? "Denied"
+        : "Answered",
     timed_out: "Nobody answered in time",
     cancelled: "Withdrawn",
   }[wait.resolution ?? "answered"];

@@ -1,13 +1,29 @@
 import type { Api, Session } from "../api/api.ts";
 
-/** Imports the chosen file. Throws an error that says why the file is not a session. */
-export async function sessionFromFile(api: Api, file: File): Promise<Pick<Session, "id">> {
+/** A chosen file, read and ready to be copied into the store. */
+export interface SessionFile {
+  readonly name: string;
+  readonly kind: "export" | "transcript";
+  /** How many events an export has, or how many lines a transcript. */
+  readonly count: number;
+  copy(api: Api): Promise<Pick<Session, "id">>;
+}
+
+/** Reads the chosen file. Throws an error that says why the file is not a session. */
+export async function readSessionFile(file: File): Promise<SessionFile> {
+  const { name } = file;
   const text = await file.text();
-  if (file.name.endsWith(".jsonl")) return api.adopt([claudeFile(file.name, text)]);
+  if (name.endsWith(".jsonl")) {
+    const transcript = claudeFile(name, text);
+    const count = text.split("\n").filter((line) => line.trim() !== "").length;
+    return { name, kind: "transcript", count, copy: (api) => api.adopt([transcript]) };
+  }
   const parsed = jsonOf(text);
   if (parsed?.["format"] !== "skein.session")
-    throw new Error(`${file.name} is neither an export of a session (.json) nor a transcript of Claude Code (.jsonl).`);
-  return api.importSession(parsed as unknown as Parameters<Api["importSession"]>[0]);
+    throw new Error(`${name} is neither an export of a session (.json) nor a transcript of Claude Code (.jsonl).`);
+  const count = Array.isArray(parsed["events"]) ? parsed["events"].length : 0;
+  const body = parsed as unknown as Parameters<Api["importSession"]>[0];
+  return { name, kind: "export", count, copy: (api) => api.importSession(body) };
 }
 
 /**

@@ -144,16 +144,27 @@ export function describeSession(shared: { readonly world: World }): void {
       await page.close();
     });
 
-    test("a transcript of Claude Code is adopted from its file and reads like any other session", async () => {
+    test("a transcript of Claude Code is copied from its file only after the question what the copy will be, and reads like any other session", async ({
+      expect,
+    }) => {
       const { world } = shared;
       const page = await world.open("/sessions");
-      await page.getByRole("button", { name: "Open a file…" }).waitFor();
+      await page.getByRole("button", { name: "Import a file…" }).waitFor();
       const id = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
-      await page.getByLabel("A session as a file").setInputFiles({
+      const file = {
         name: `${id}.jsonl`,
         mimeType: "application/jsonl",
         buffer: Buffer.from(claudeTranscript(id)),
-      });
+      };
+      const choose = () => page.getByLabel("A session as a file").setInputFiles(file);
+      const question = page.getByRole("dialog", { name: "Copy this file into a session of Skein?" });
+      await choose();
+      await question.getByText("A transcript of Claude Code, 4 lines. The copy is a session of Skein").waitFor();
+      await question.getByRole("button", { name: "Cancel" }).click();
+      await question.waitFor({ state: "detached" });
+      await expect(world.client.getSession({ params: { session_id: id } })).rejects.toThrow();
+      await choose();
+      await question.getByRole("button", { name: "Copy into Skein" }).click();
       await page.waitForURL(new RegExp(id));
       await page.getByText("List the files, please").first().waitFor();
       await page.getByText("There are two files.").waitFor();

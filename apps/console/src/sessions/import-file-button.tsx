@@ -1,29 +1,26 @@
 import { useRef, useState } from "react";
-import { useLocation } from "wouter";
 import { sentenceOf } from "../api/api.ts";
-import { useApi, useChanged } from "../api/context.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { sessionFromFile } from "./session-files.ts";
+import { ImportDialog } from "./import-dialog.tsx";
+import { type SessionFile, readSessionFile } from "./session-files.ts";
 
-/** Makes a session from an export of Skein, or adopts a transcript of Claude Code. */
-export function OpenFileButton({ onProblem }: { onProblem: (problem: string | undefined) => void }) {
-  const api = useApi();
-  const changed = useChanged();
-  const [, go] = useLocation();
+/** Reads an export of Skein or a transcript of Claude Code, and asks whether to copy it into a session. */
+export function ImportFileButton({ onProblem }: { onProblem: (problem: string | undefined) => void }) {
   const picker = useRef<HTMLInputElement>(null);
   const [isReading, setReading] = useState(false);
+  const [chosen, setChosen] = useState<SessionFile>();
   async function read(file: File | undefined): Promise<void> {
     if (!file) return;
     setReading(true);
     onProblem(undefined);
     try {
-      const { id } = await sessionFromFile(api, file);
-      changed();
-      go(`/sessions/${id}`);
+      setChosen(await readSessionFile(file));
     } catch (error) {
       onProblem(sentenceOf(error));
-      setReading(false);
     }
+    setReading(false);
+    // Without this, the browser reports no change if the same file is chosen again.
+    if (picker.current) picker.current.value = "";
   }
   return (
     <>
@@ -43,8 +40,9 @@ export function OpenFileButton({ onProblem }: { onProblem: (problem: string | un
         onClick={() => picker.current?.click()}
       >
         <Icon name="up" small />
-        {isReading ? "Reading…" : "Open a file…"}
+        {isReading ? "Reading…" : "Import a file…"}
       </button>
+      {chosen && <ImportDialog file={chosen} onClose={() => setChosen(undefined)} />}
     </>
   );
 }
