@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { sentenceOf } from "../api/api.ts";
 import type { SqlAnswer } from "../api/sql.ts";
 import { useApi } from "../api/context.tsx";
@@ -44,6 +44,7 @@ export function SqlPage() {
     stop.current?.abort();
     const controller = new AbortController();
     stop.current = controller;
+    setTreeOpen(false);
     setRunning(true);
     setProblem(undefined);
     setAsked(statement);
@@ -56,8 +57,16 @@ export function SqlPage() {
     }
   }
   useKeys({ "mod+Enter": () => void run() });
-  const choose = (statement: string): void => {
+  const opener = useRef<HTMLButtonElement>(null);
+  const closeTree = (): void => {
     setTreeOpen(false);
+    opener.current?.focus();
+  };
+  useKeys({ Escape: closeTree }, isTreeOpen);
+  useEffect(() => {
+    if (isTreeOpen) document.querySelector("#sql-tree")?.scrollIntoView();
+  }, [isTreeOpen]);
+  const choose = (statement: string): void => {
     setText(statement);
     void run(statement);
   };
@@ -74,6 +83,7 @@ export function SqlPage() {
         <span className="faint desk-only cut">Read-only, over the sessions that this key may see</span>
         <span className="grow" />
         <button
+          ref={opener}
           type="button"
           className="btn phone-only"
           aria-expanded={isTreeOpen}
@@ -96,6 +106,7 @@ export function SqlPage() {
           isOpen={isTreeOpen}
           onQuestion={choose}
           onName={insert}
+          onClose={closeTree}
         />
         <div className="sql-main">
           <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />

@@ -23,6 +23,9 @@ const COLOURS = HighlightStyle.define([
   { tag: tags.comment, color: "var(--k-com)" },
 ]);
 
+/** In a window as narrow as a phone, long lines wrap. */
+const NARROW = "(max-width: 640px)";
+
 const LOOK = EditorView.theme({
   "&": { fontSize: "13px", color: "var(--text)", backgroundColor: "var(--surface)" },
   ".cm-scroller": {
@@ -60,6 +63,7 @@ export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView>(null);
   const language = useRef(new Compartment());
+  const wrapping = useRef(new Compartment());
   const calls = useRef({ onChange, onRun });
   const first = useRef(value);
   useEffect(() => {
@@ -88,6 +92,7 @@ export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
           autocompletion({ icons: false }),
           syntaxHighlighting(COLOURS),
           language.current.of(sql({ dialect: PostgreSQL, upperCaseKeywords: true })),
+          wrapping.current.of([]),
           LOOK,
           EditorView.contentAttributes.of({ "aria-label": "Statement" }),
           EditorView.updateListener.of(
@@ -106,6 +111,17 @@ export function SqlEditor({ value, tables, onChange, onRun }: SqlEditorProps) {
     });
     editor.current = view;
     return () => view.destroy();
+  }, []);
+
+  useEffect(() => {
+    const narrow = window.matchMedia(NARROW);
+    const wrap = (): void =>
+      editor.current?.dispatch({
+        effects: wrapping.current.reconfigure(narrow.matches ? EditorView.lineWrapping : []),
+      });
+    wrap();
+    narrow.addEventListener("change", wrap);
+    return () => narrow.removeEventListener("change", wrap);
   }, []);
 
   useEffect(() => {

@@ -13,10 +13,12 @@ interface SqlTreeProps {
   readonly isOpen: boolean;
   readonly onQuestion: (sql: string) => void;
   readonly onName: (name: string) => void;
+  /** Escape was pressed in the search field. */
+  readonly onClose: () => void;
 }
 
 /** Example queries, and every table with its columns. */
-export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }: SqlTreeProps) {
+export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName, onClose }: SqlTreeProps) {
   const [search, setSearch] = useState("");
   const wanted = search.trim().toLowerCase();
   const shown = tables.all.filter(
@@ -35,6 +37,7 @@ export function SqlTree({ tables, examples, chosen, isOpen, onQuestion, onName }
           placeholder="Find a table or column"
           value={search}
           onChange={(event) => setSearch(event.target.value)}
+          onKeyDown={(event) => event.key === "Escape" && onClose()}
         />
       </label>
       {groups.map(({ name, questions }) => (

@@ -243,6 +243,24 @@ export function describePages(shared: { readonly world: World }): void {
         await agents.getByRole("button", { name: /Which coding agents did I use/ }).click();
         await page.getByText("The setting SKEIN_SQL_HISTORY turns them on").waitFor({ timeout: 80_000 });
         expect(await agents.isVisible()).toBe(false);
+        // The list of questions has its whole height above an answer, and Escape and Run close it.
+        const questions = page.getByRole("button", { name: "Questions", exact: true });
+        await questions.click();
+        const [tree, last, editor] = await Promise.all(
+          [".tree", ".tree > ul > li:last-child", ".ed"].map((part) => page.locator(part).last().boundingBox()),
+        );
+        expect(tree?.height).toBeGreaterThan(300);
+        expect((last?.y ?? 0) + (last?.height ?? 0)).toBeLessThanOrEqual(editor?.y ?? 0);
+        await page.getByLabel("Find a table or column").press("Escape");
+        await agents.waitFor({ state: "hidden" });
+        await questions.click();
+        await page.getByRole("button", { name: "Run", exact: true }).click();
+        await agents.waitFor({ state: "hidden" });
+        // A phone shows whole lines of the statement.
+        const line = page.locator(".ed .cm-content");
+        expect(
+          await line.evaluate((one) => one.scrollWidth - (one.parentElement?.clientWidth ?? 0)),
+        ).toBeLessThanOrEqual(0);
         await page.close();
       },
     );
