@@ -61,7 +61,8 @@ function serverTools(agent: Agent | undefined): readonly string[] {
   return (agent?.config.tool_schemas ?? []).map(({ name }) => name).filter((name) => !ofFrontend.includes(name));
 }
 
-function frontendNames(agent: Agent | undefined): readonly string[] {
+/** Returns the names of the tools that a frontend runs. */
+export function frontendNames(agent: Agent | undefined): readonly string[] {
   const names = agent?.config.extras["frontend_tools"];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }

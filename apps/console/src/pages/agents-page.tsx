@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { aboutAgent } from "../agents/about-agent.ts";
+import { missingSentence, useMissingTools } from "../agents/missing-tools.ts";
 import { AgentForm } from "../agents/agent-form.tsx";
 import { sentenceOf } from "../api/api.ts";
 import { useAgents, useApi } from "../api/context.tsx";
@@ -20,6 +21,7 @@ export function AgentsPage() {
   const api = useApi();
   const queries = useQueryClient();
   const agents = useAgents();
+  const missingOf = useMissingTools();
   const names = distinctNames(agents.data ?? []);
   const [, go] = useLocation();
   const [isNew, setNew] = useQueryValue("new");
@@ -72,6 +74,7 @@ export function AgentsPage() {
                       {visibleLine(names.get(agent.id) ?? agent.name)}
                     </Link>
                     {agent.status === "archived" && <span className="chip">archived</span>}
+                    <MissingChip missing={missingOf(agent)} />
                   </div>
                   <p className="muted agent-about">{aboutAgent(agent)}</p>
                   <div className="meta">
@@ -98,5 +101,15 @@ export function AgentsPage() {
         />
       )}
     </>
+  );
+}
+
+/** Marks an agent whose tools this server does not have. */
+function MissingChip({ missing }: { missing: readonly string[] }) {
+  if (missing.length === 0) return null;
+  return (
+    <span className="chip waiting" title={missingSentence(missing)}>
+      {missing.length === 1 ? "tool missing" : "tools missing"}
+    </span>
   );
 }

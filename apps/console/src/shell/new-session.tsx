@@ -2,6 +2,7 @@ import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { useId, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { aboutAgent } from "../agents/about-agent.ts";
+import { MissingNote } from "../agents/missing-note.tsx";
 import type { Agent } from "../api/api.ts";
 import { datedNames } from "../api/distinct-names.ts";
 import { useAgents, useApi, useChanged } from "../api/context.tsx";
@@ -135,6 +136,7 @@ function AgentChoice({ agents, agent, onChoose }: AgentChoiceProps) {
           {aboutAgent(agent)} {toolsOf(agent)}
         </p>
       )}
+      {agent && <MissingNote agent={agent} />}
     </div>
   );
 }

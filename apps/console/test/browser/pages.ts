@@ -143,6 +143,33 @@ export function describePages(shared: { readonly world: World }): void {
       const fixer = (await world.client.listAgents({ query: { limit: 200 } })).data.find((one) => one.name === "Fixer");
       await agent.selectOption(fixer?.id ?? name);
       await dialog.getByText(/Tools: .*Bash/).waitFor();
+      expect(await dialog.getByText("This server does not have").count()).toBe(0);
+      await page.close();
+    });
+
+    test("an agent whose tools this server does not have is marked, also in the form of a new session", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      const { data: agents } = await world.client.listAgents({ query: { limit: 200 } });
+      const billing = agents.find(({ name }) => name === "Billing")?.id ?? "";
+      const page = await world.open("/agents");
+      const card = (name: string) => page.locator(".card.agent", { hasText: name });
+      await card("Billing").waitFor();
+      expect(await page.locator(".agent-h .chip.waiting").count()).toBe(0);
+      // The server lists its tools as if it had been started again without its file of tools, except for one tool.
+      const { data: tools } = await world.client.listTools();
+      const data = tools.filter(({ name }) => name === "find_invoices");
+      await page.route("**/v1/tools", (route) => route.fulfill({ json: { data } }));
+      await page.reload();
+      await card("Billing").getByText("tool missing", { exact: true }).waitFor();
+      await card("Fixer").getByText("tools missing", { exact: true }).waitFor();
+      const sentence = "This server does not have the tool refund_payment. A session of this agent waits";
+      await go(page, `/agents/${billing}`);
+      await page.getByText(sentence).waitFor();
+      await page.keyboard.press("n");
+      await page.getByRole("dialog").locator("select").selectOption(billing);
+      await page.getByRole("dialog").getByText(sentence).waitFor();
       await page.close();
     });
 
