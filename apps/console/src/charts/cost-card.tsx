@@ -37,13 +37,12 @@ export function CostCard() {
       </div>
       {all > 0 && (
         <div className="bars" aria-hidden="true">
-          {rows.map((row, at) => (
-            <i
-              key={row.key}
-              className={`bg-c-${Math.min(5, at + 1)}`}
-              style={{ width: `${(row.cost_micros / all) * 100}%` }}
-            />
-          ))}
+          {rows
+            .filter((row) => row.cost_micros > 0)
+            .map((row, at) => (
+              // Without a part for rows that cost nothing, the parts and the gaps between them fill the bar.
+              <i key={row.key} className={`bg-c-${Math.min(5, at + 1)}`} style={{ flex: `${row.cost_micros} 1 0` }} />
+            ))}
         </div>
       )}
       {rows.length === 0 ? (

@@ -2,6 +2,7 @@ import type { Usage } from "@skein/protocol";
 import type { Sent } from "../api/api.ts";
 import { callWords } from "../session/call-words.ts";
 import { terminalPieces } from "../text/terminal-lines.ts";
+import { plural } from "../ui/amounts.ts";
 
 /** The origin of a part of a request. */
 export type Origin = Sent["parts"][number]["origin"];
@@ -67,7 +68,7 @@ interface Described {
 function described(value: unknown, { origin, calls, path }: Around): Described {
   if (origin === "tools") {
     const tools = value as readonly unknown[];
-    return { title: `${tools.length} tools`, text: JSON.stringify(tools, null, 2), aside: names(tools) };
+    return { title: plural(tools.length, "tool"), text: JSON.stringify(tools, null, 2), aside: names(tools) };
   }
   const part = (value ?? {}) as Record<string, unknown>;
   const aside = path.startsWith("messages.") ? `message ${Number(path.split(".")[1]) + 1}` : "";

@@ -52,8 +52,11 @@ export function ContextSide({ blocks, step, sent, sessionId }: ContextSideProps)
     <aside className="ctx-side scroll" aria-label="About this request">
       <section className="sec">
         <h3>Price of this request</h3>
-        <div className="fig">{cost ? smallMoney(cost.total_micros) : "–"}</div>
-        {cost && (
+        <div className="fig">{step.isSimulated ? "simulated" : cost ? smallMoney(cost.total_micros) : "–"}</div>
+        {step.isSimulated && (
+          <p className="lbl">The built-in simulation answered. No model was asked, and nothing was billed.</p>
+        )}
+        {cost && !step.isSimulated && (
           <ul className="rows">
             {TOKEN_KINDS.map(([dot, name, kind]) => (
               <DotRow key={kind} dot={dot} name={name}>

@@ -39,7 +39,7 @@ export function SentBlocks({
         <div className="ctxsum">
           <span className="fig">{grouped(sent === 0 ? all : sent)}</span>
           <span className="lbl cut">
-            {sent === 0 ? "tokens, about, for" : "tokens sent to"} {visibleLine(step.model)}
+            {tokenWords(step, sent)} {visibleLine(step.model)}
           </span>
           {hasBefore && (
             <span className="ctxchange num">
@@ -76,7 +76,7 @@ export function SentBlocks({
         <span>Parts, in the order of the request</span>
         <span className="r">Cache</span>
         <span className="r">Tokens, about</span>
-        <span className="r">Price</span>
+        <span className="r">{step.isSimulated ? "" : "Price"}</span>
         <span />
       </div>
       {blocks.map((block) => (
@@ -84,6 +84,12 @@ export function SentBlocks({
       ))}
     </div>
   );
+}
+
+/** What the sum of tokens is, before the name of the model. */
+function tokenWords({ isSimulated }: Step, sent: number): string {
+  if (isSimulated) return "tokens, simulated: nothing was sent to";
+  return sent === 0 ? "tokens, about, for" : "tokens sent to";
 }
 
 function BlockRow({ block, isCounted, sessionId }: { block: SentBlock; isCounted: boolean; sessionId: string }) {

@@ -35,7 +35,7 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
             <RowName name={nameOf(row)} href={hrefOf?.(row)} />
           </td>
           <td>
-            <span className="hbar" style={{ width: `${Math.max(2, (row.cost_micros / most) * 100)}%` }} />
+            <span className="hbar" style={{ width: barWidth(row.cost_micros, most) }} />
           </td>
           <td className="r">{grouped(row.runs)}</td>
           <td className="r">{costOfRow(row)}</td>
@@ -43,6 +43,11 @@ export function UsageTable({ title, rows, nameOf, hrefOf }: UsageTableProps) {
       ))}
     </TableSection>
   );
+}
+
+/** A row with a cost has a visible bar, and a row without a cost has none. */
+function barWidth(micros: number, most: number): string {
+  return micros === 0 ? "0" : `${Math.max(2, (micros / most) * 100)}%`;
 }
 
 function RowName({ name, href }: { name: string; href: string | undefined }) {

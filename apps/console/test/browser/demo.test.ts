@@ -63,6 +63,16 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.locator(".use-legend li", { hasText: /claude-sonnet.*simulated/s }).waitFor();
     for (const name of [/^claude-sonnet/, /^Refund order A17/, /^Demo/])
       await page.locator(".tbl tr", { hasText: name }).getByText("simulated", { exact: true }).waitFor();
+    // Nothing has a cost, so no row has a bar.
+    const bars = await page.locator(".hbar").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().width));
+    expect(new Set(bars)).toEqual(new Set([0]));
+    await page.getByText("The calls that write the titles of sessions are counted too.").waitFor();
+    const [session] = (await world.client.listSessions({})).data;
+    await page.goto(`${world.url}/sessions/${session?.id}/context`);
+    await page.locator(".ctxhead").getByText("tokens, simulated: nothing was sent to claude-sonnet").waitFor();
+    await page.locator(".ctx-side .fig").getByText("simulated", { exact: true }).waitFor();
+    await page.locator(".blk-h", { hasText: /^\s*\+?\s*(new)?\s*1 tool\b/ }).waitFor();
+    expect(await page.locator(".ctx").getByText("$0").count()).toBe(0);
     await page.close();
   });
 

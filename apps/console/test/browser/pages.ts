@@ -510,6 +510,35 @@ export function describePages(shared: { readonly world: World }): void {
       await page.close();
     });
 
+    test("the bar of the cost on the first page has no part for models without a cost, and ends at the right edge", async ({
+      expect,
+    }) => {
+      const { world } = shared;
+      await world.begin("Helper", "Something with a cost", [{ text: "Yes." }]);
+      const page = await world.open("/");
+      await page.route("**/v1/usage?*", async (route) => {
+        const answer = (await (await route.fetch()).json()) as { readonly data: readonly object[] };
+        const free = ["one", "two", "three"].map((key) => ({
+          ...answer.data[0],
+          key,
+          cost_micros: 0,
+          cost_picos: "0",
+        }));
+        await route.fulfill({ json: { ...answer, data: [...answer.data, ...free] } });
+      });
+      const ends = `[...document.querySelectorAll(".bars, .bars > i:last-child")].map((one) => one.getBoundingClientRect().right)`;
+      await expect
+        .poll(async () => {
+          await page.reload();
+          await page.locator(".legend li", { hasText: "three" }).waitFor();
+          return page.locator(".bars").count();
+        })
+        .toBe(1);
+      const [bar, last] = (await page.evaluate(ends)) as [number, number];
+      expect(Math.abs(bar - last)).toBeLessThan(0.6);
+      await page.close();
+    });
+
     test("a long title does not push the columns of the first page over each other, and no date wraps", async ({
       expect,
     }) => {
