@@ -1,7 +1,9 @@
 import { Dialog, DialogHeading } from "@ariakit/react/dialog";
-import { useState } from "react";
+import { priceCall } from "@skein/protocol";
+import { useId, useRef, useState } from "react";
 import { type Agent, type AgentChange, sentenceOf } from "../api/api.ts";
 import { useModels } from "../api/context.tsx";
+import { visibleLine } from "../text/safe-text.ts";
 import { Field } from "../ui/field.tsx";
 import { changeOf, valuesOf } from "./form-values.ts";
 import { ToolChoice } from "./tool-choice.tsx";
@@ -21,9 +23,14 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const [values, setValues] = useState(() => valuesOf(agent));
   const [problem, setProblem] = useState<string>();
   const [isSaving, setSaving] = useState(false);
+  const [isNameMissing, setNameMissing] = useState(false);
+  const name = useRef<HTMLInputElement>(null);
+  const nameProblemId = useId();
   const set: SetValue = (name) => (event) => setValues({ ...values, [name]: event.target.value });
 
   async function save(): Promise<void> {
+    setNameMissing(values.name.trim() === "");
+    if (values.name.trim() === "") return name.current?.focus();
     setSaving(true);
     setProblem(undefined);
     try {
@@ -39,6 +46,7 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
       <DialogHeading className="dialog-title">{title}</DialogHeading>
       <form
         className="form"
+        noValidate={values.name.trim() === ""}
         onSubmit={(event) => {
           event.preventDefault();
           void save();
@@ -46,7 +54,16 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
       >
         <div className="form-two">
           <Field label="Name">
-            <input className="input" required autoFocus value={values.name} onChange={set("name")} />
+            <input
+              className="input"
+              ref={name}
+              required
+              autoFocus
+              aria-invalid={isNameMissing && values.name.trim() === ""}
+              aria-describedby={isNameMissing ? nameProblemId : undefined}
+              value={values.name}
+              onChange={set("name")}
+            />
           </Field>
           <Field label="Model">
             <input
@@ -63,6 +80,12 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
             <option key={id} value={name} />
           ))}
         </datalist>
+        {isNameMissing && values.name.trim() === "" && (
+          <p id={nameProblemId} role="alert" className="say-failed">
+            Write a name for the agent.
+          </p>
+        )}
+        <UnknownModel name={values.model.trim()} known={models.data} />
         <Field label="Description">
           <input className="input" value={values.description} onChange={set("description")} />
         </Field>
@@ -85,7 +108,7 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
           </p>
         )}
         <div className="form-foot">
-          <button type="submit" className="btn solid" disabled={isSaving || values.name.trim() === ""}>
+          <button type="submit" className="btn solid" disabled={isSaving}>
             {isSaving ? "Saving…" : agent ? "Save as a new version" : "Make agent"}
           </button>
           <button type="button" className="btn" onClick={onClose}>
@@ -94,5 +117,23 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface UnknownModelProps {
+  readonly name: string;
+  readonly known: readonly { readonly name: string }[] | undefined;
+}
+
+/** Says that the typed model is neither listed nor a known model of Claude. Models of other providers have a prefix. */
+function UnknownModel({ name, known }: UnknownModelProps) {
+  const isKnown = name === "" || known === undefined || known.some((model) => model.name === name);
+  if (isKnown || name.includes("/") || priceCall(name, { input_tokens: 1, output_tokens: 1 }) !== undefined)
+    return null;
+  return (
+    <p className="lbl" role="status">
+      Skein does not know the model {visibleLine(name)}. If Claude’s API does not know this name either, the agent’s
+      runs fail.
+    </p>
   );
 }

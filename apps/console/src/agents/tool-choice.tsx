@@ -1,6 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
-import { useApi } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
+import { useTools } from "./missing-tools.ts";
 
 interface ToolChoiceProps {
   /** The names of the chosen tools, separated by commas. */
@@ -10,8 +9,7 @@ interface ToolChoiceProps {
 
 /** Chooses among the tools whose code is on this server. */
 export function ToolChoice({ value, onValue }: ToolChoiceProps) {
-  const api = useApi();
-  const tools = useQuery({ queryKey: ["tools"], queryFn: () => api.tools(), staleTime: 60_000 });
+  const tools = useTools();
   const chosen = value
     .split(",")
     .map((name) => name.trim())
@@ -22,9 +20,10 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   if (tools.data && known.length + others.length === 0)
     return (
       <p className="lbl">
-        This server has no tools. A tool is code: write a file <code>skein.config.ts</code> with{" "}
-        <code>export default {"{ tools: [defineTool({ … })] }"}</code> in the folder in which the server starts, and
-        start the server again. <code>docs/guides/api.md</code> has an example.
+        This server has no tools to choose from, because the tool of the demo works only in the demo. A tool is code:
+        write a file <code>skein.config.ts</code> with <code>export default {"{ tools: [defineTool({ … })] }"}</code> in
+        the folder in which the server starts, and start the server again. The file <code>docs/guides/api.md</code> of
+        Skein’s repository has an example.
       </p>
     );
   const toggle = (name: string, isOn: boolean): void =>

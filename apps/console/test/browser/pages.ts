@@ -464,6 +464,12 @@ export function describePages(shared: { readonly world: World }): void {
     test("an agent is created and changed, and the new version shows the change", async () => {
       const { world } = shared;
       const page = await world.open("/agents?new=1");
+      await page.getByRole("button", { name: "Make agent" }).click();
+      await page.getByText("Write a name for the agent.").waitFor();
+      await page.getByLabel("Model", { exact: true }).fill("gpt-9");
+      await page.getByText("Skein does not know the model gpt-9.").waitFor();
+      await page.getByLabel("Model", { exact: true }).fill("claude-haiku-5-5");
+      await page.getByText("Skein does not know the model").waitFor({ state: "detached" });
       await page.getByLabel("Name", { exact: true }).fill("Poet");
       await page.getByLabel("System prompt").fill("Write verse.");
       await page.getByRole("button", { name: "Make agent" }).click();
