@@ -6,12 +6,15 @@ import { usePageTitle } from "../ui/use-page-title.ts";
 export function LoginPage({ problem, onKey }: { problem: string | undefined; onKey: (key: string) => void }) {
   usePageTitle("Log in");
   const [key, setKey] = useState("");
+  const [isMissing, setMissing] = useState(false);
+  const said = isMissing ? "Enter a key." : problem;
   return (
     <main className="login">
       <form
         className="card login-card"
         onSubmit={(event) => {
           event.preventDefault();
+          setMissing(key.trim() === "");
           if (key.trim() !== "") onKey(key.trim());
         }}
       >
@@ -19,9 +22,9 @@ export function LoginPage({ problem, onKey }: { problem: string | undefined; onK
           <Icon name="skein" className="brand-mark" />
           Skein
         </h1>
-        {problem !== undefined && (
+        {said !== undefined && (
           <p role="alert" className="say-failed">
-            {problem}
+            {said}
           </p>
         )}
         <p className="muted">

@@ -582,6 +582,9 @@ export function describePages(shared: { readonly world: World }): void {
       const page = await (await world.newContext()).newPage();
       await page.goto(`${world.url}/#key=a-wrong-key-of-some-length`);
       await page.getByText("does not know this key").waitFor();
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByText("Enter a key.", { exact: true }).waitFor();
+      await page.getByText("does not know this key").waitFor({ state: "detached" });
       await page.getByLabel("Key").fill(world.platform.key);
       await page.getByRole("button", { name: "Log in" }).click();
       await page.locator("h1", { hasText: "Home" }).waitFor();
