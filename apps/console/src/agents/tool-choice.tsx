@@ -1,3 +1,5 @@
+import { useAgents } from "../api/context.tsx";
+import { isDemo } from "../home/demo.ts";
 import { visibleLine } from "../text/safe-text.ts";
 import { useTools } from "./missing-tools.ts";
 
@@ -10,6 +12,7 @@ interface ToolChoiceProps {
 /** Chooses among the tools whose code is on this server. */
 export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   const tools = useTools();
+  const hasDemo = useAgents().data?.some(isDemo) === true;
   const chosen = value
     .split(",")
     .map((name) => name.trim())
@@ -20,9 +23,9 @@ export function ToolChoice({ value, onValue }: ToolChoiceProps) {
   if (tools.data && known.length + others.length === 0)
     return (
       <p className="lbl">
-        This server has no tools to choose from, because the tool of the demo works only in the demo. A tool is code:
-        write a file <code>skein.config.ts</code> with <code>export default {"{ tools: [defineTool({ … })] }"}</code> in
-        the folder in which the server starts, and start the server again. The file <code>docs/guides/api.md</code> of
+        There is no tool to choose.{hasDemo && " The tool of the demo works only in the demo."} A tool is code: write a
+        file <code>skein.config.ts</code> with <code>export default {"{ tools: [defineTool({ … })] }"}</code> in the
+        folder in which the server starts, and start the server again. The file <code>docs/guides/api.md</code> of
         Skein’s repository has an example.
       </p>
     );

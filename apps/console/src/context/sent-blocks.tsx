@@ -88,7 +88,7 @@ export function SentBlocks({
 
 /** What the sum of tokens is, before the name of the model. */
 function tokenWords({ isSimulated }: Step, sent: number): string {
-  if (isSimulated) return "tokens, simulated: nothing was sent to";
+  if (isSimulated) return "simulated tokens, not sent to";
   return sent === 0 ? "tokens, about, for" : "tokens sent to";
 }
 

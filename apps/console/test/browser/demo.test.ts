@@ -69,7 +69,7 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.getByText("The calls that write the titles of sessions are counted too.").waitFor();
     const [session] = (await world.client.listSessions({})).data;
     await page.goto(`${world.url}/sessions/${session?.id}/context`);
-    await page.locator(".ctxhead").getByText("tokens, simulated: nothing was sent to claude-sonnet").waitFor();
+    await page.locator(".ctxhead").getByText("simulated tokens, not sent to claude-sonnet").waitFor();
     await page.locator(".ctx-side .fig").getByText("simulated", { exact: true }).waitFor();
     await page.locator(".blk-h", { hasText: /^\s*\+?\s*(new)?\s*1 tool\b/ }).waitFor();
     expect(await page.locator(".ctx").getByText("$0").count()).toBe(0);
@@ -86,6 +86,7 @@ describe.skipIf(chromiumPath() === undefined)("the demo of a server without a ke
     await page.getByLabel("Name of a model").waitFor();
     await page.goBack();
     await card.getByRole("link", { name: "Make an agent of your own" }).click();
+    await page.getByText("There is no tool to choose. The tool of the demo works only in the demo.").waitFor();
     await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Mine");
     await page.getByRole("dialog").getByRole("button", { name: "Make agent" }).click();
     await page.locator("h1", { hasText: "Mine" }).waitFor();

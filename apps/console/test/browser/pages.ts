@@ -532,7 +532,10 @@ export function describePages(shared: { readonly world: World }): void {
         }));
         await route.fulfill({ json: { ...answer, data: [...answer.data, ...free] } });
       });
-      const ends = `[...document.querySelectorAll(".bars, .bars > i:last-child")].map((one) => one.getBoundingClientRect().right)`;
+      const ends = `[".bars", ".bars > i"].map((part) => {
+        const places = [...document.querySelectorAll(part)].map((one) => one.getBoundingClientRect());
+        return Math.max(...places.filter(({ width }) => width > 0).map(({ right }) => right));
+      })`;
       await expect
         .poll(async () => {
           await page.reload();
