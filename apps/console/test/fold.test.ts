@@ -2,7 +2,6 @@ import type { Draft, Event } from "@skein/protocol";
 import { describe, expect, test } from "vitest";
 import { datedNames, distinctNames } from "../src/api/distinct-names.ts";
 import { fold, foldDraft } from "../src/session/fold.ts";
-import { spansOf } from "../src/session/spans.ts";
 import { stateOfStep } from "../src/session/step-state.ts";
 import { type SessionView, emptyView, endOfStep, stepLabel, stepName } from "../src/session/view.ts";
 
@@ -110,7 +109,6 @@ describe("the view of a session", () => {
       const ended = { event_type, data: { ...data, content: text } };
       const view = viewOf(prompt, started, step(1), said(1, [call]), opened, ...answered, resolved, ended);
       expect(view.calls.get("t1")?.state).toBe(state);
-      expect(spansOf(view, 0).spans.some(({ kind }) => kind === "failed")).toBe(false);
 
       const copied = (role: string, content: unknown) => ({
         event_type: "message.copied",
