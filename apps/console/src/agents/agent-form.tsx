@@ -1,6 +1,6 @@
 import { Dialog, DialogHeading } from "@ariakit/react/dialog";
 import { priceCall } from "@skein/protocol";
-import { useId, useRef, useState } from "react";
+import { useId, useState } from "react";
 import { type Agent, type AgentChange, sentenceOf } from "../api/api.ts";
 import { useModels } from "../api/context.tsx";
 import { visibleLine } from "../text/safe-text.ts";
@@ -23,14 +23,9 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
   const [values, setValues] = useState(() => valuesOf(agent));
   const [problem, setProblem] = useState<string>();
   const [isSaving, setSaving] = useState(false);
-  const [isNameMissing, setNameMissing] = useState(false);
-  const name = useRef<HTMLInputElement>(null);
-  const nameProblemId = useId();
   const set: SetValue = (name) => (event) => setValues({ ...values, [name]: event.target.value });
 
   async function save(): Promise<void> {
-    setNameMissing(values.name.trim() === "");
-    if (values.name.trim() === "") return name.current?.focus();
     setSaving(true);
     setProblem(undefined);
     try {
@@ -46,25 +41,13 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
       <DialogHeading className="dialog-title">{title}</DialogHeading>
       <form
         className="form"
-        noValidate={values.name.trim() === ""}
         onSubmit={(event) => {
           event.preventDefault();
           void save();
         }}
       >
         <div className="form-two">
-          <Field label="Name">
-            <input
-              className="input"
-              ref={name}
-              required
-              autoFocus
-              aria-invalid={isNameMissing && values.name.trim() === ""}
-              aria-describedby={isNameMissing ? nameProblemId : undefined}
-              value={values.name}
-              onChange={set("name")}
-            />
-          </Field>
+          <NameField value={values.name} onChange={set("name")} />
           <Field label="Model">
             <input
               className="input"
@@ -80,11 +63,6 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
             <option key={id} value={name} />
           ))}
         </datalist>
-        {isNameMissing && values.name.trim() === "" && (
-          <p id={nameProblemId} role="alert" className="say-failed">
-            Write a name for the agent.
-          </p>
-        )}
         <UnknownModel name={values.model.trim()} known={models.data} />
         <Field label="Description">
           <input className="input" value={values.description} onChange={set("description")} />
@@ -117,6 +95,44 @@ export function AgentForm({ title, agent, onSave, onClose }: AgentFormProps) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface NameFieldProps {
+  readonly value: string;
+  readonly onChange: ReturnType<SetValue>;
+}
+
+/** The name of the agent. If it is missing when the form is sent, the field says so. */
+function NameField({ value, onChange }: NameFieldProps) {
+  const [wasMissing, setMissing] = useState(false);
+  const problemId = useId();
+  const isMissing = wasMissing && value.trim() === "";
+  return (
+    <div className="stacked">
+      <Field label="Name">
+        <input
+          className="input"
+          required
+          pattern=".*\S.*"
+          autoFocus
+          aria-invalid={isMissing}
+          aria-describedby={isMissing ? problemId : undefined}
+          value={value}
+          onChange={onChange}
+          onInvalid={(event) => {
+            event.preventDefault();
+            event.currentTarget.focus();
+            setMissing(true);
+          }}
+        />
+      </Field>
+      {isMissing && (
+        <p id={problemId} role="alert" className="say-failed">
+          Write a name for the agent.
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -20,7 +20,7 @@ export function useMissingTools(): (agent: Agent) => readonly string[] {
   return (agent) => (data ? missingTools(agent, data) : []);
 }
 
-export function missingTools(agent: Agent, known: readonly { readonly name: string }[]): readonly string[] {
+function missingTools(agent: Agent, known: readonly { readonly name: string }[]): readonly string[] {
   // Claude Code has tools of its own.
   if (agent.config.runtime !== "loop") return [];
   const there = new Set([...known.map(({ name }) => name), ...frontendNames(agent), ...UNLISTED]);

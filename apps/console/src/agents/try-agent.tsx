@@ -3,6 +3,7 @@ import { useLocation } from "wouter";
 import type { Agent } from "../api/api.ts";
 import { useApi, useChanged } from "../api/context.tsx";
 import { messageKey } from "../ui/message-key.ts";
+import { MissingNote } from "./missing-note.tsx";
 
 /** Runs a request, and shows its error on the page if it fails. */
 export type Attempt = (work: () => Promise<unknown>) => Promise<void>;
@@ -34,6 +35,7 @@ export function TryAgent({ agent, attempt }: TryAgentProps) {
         if (text.trim() !== "") void tryIt();
       }}
     >
+      <MissingNote agent={agent} />
       <label className="stacked">
         <span>Try it</span>
         <textarea

@@ -4,7 +4,6 @@ import { Link } from "wouter";
 import { AgentFacts } from "../agents/agent-facts.tsx";
 import { AgentForm } from "../agents/agent-form.tsx";
 import { AgentTools } from "../agents/agent-tools.tsx";
-import { MissingNote } from "../agents/missing-note.tsx";
 import { AgentVersions } from "../agents/agent-versions.tsx";
 import { SessionsOfAgent } from "../agents/sessions-of-agent.tsx";
 import { type Attempt, TryAgent } from "../agents/try-agent.tsx";
@@ -103,7 +102,6 @@ function Loaded({ agent }: { agent: Agent }) {
       <div className="scroll">
         <div className="page agent-page">
           <div className="stack">
-            <MissingNote agent={agent} />
             {agent.status === "active" && <TryAgent agent={agent} attempt={attempt} />}
             <section>
               <div className="h">

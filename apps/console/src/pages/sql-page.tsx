@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import { sentenceOf } from "../api/api.ts";
 import type { SqlAnswer } from "../api/sql.ts";
 import { useApi } from "../api/context.tsx";
@@ -7,6 +7,7 @@ import { QUESTIONS } from "../sql/questions.ts";
 import { SqlResult } from "../sql/sql-result.tsx";
 import { SqlTree } from "../sql/sql-tree.tsx";
 import { tablesOf } from "../sql/tables.ts";
+import { useQuestionList } from "../sql/use-question-list.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { isMac } from "../ui/is-mac.ts";
@@ -30,7 +31,7 @@ export function SqlPage() {
   const [answer, setAnswer] = useState<SqlAnswer>();
   const [problem, setProblem] = useState<string>();
   const [isRunning, setRunning] = useState(false);
-  const [isTreeOpen, setTreeOpen] = useState(false);
+  const list = useQuestionList();
   const stop = useRef<AbortController>(null);
   const schema = useQuery({
     queryKey: ["sql", "schema"],
@@ -44,7 +45,7 @@ export function SqlPage() {
     stop.current?.abort();
     const controller = new AbortController();
     stop.current = controller;
-    setTreeOpen(false);
+    list.close();
     setRunning(true);
     setProblem(undefined);
     setAsked(statement);
@@ -57,24 +58,14 @@ export function SqlPage() {
     }
   }
   useKeys({ "mod+Enter": () => void run() });
-  const opener = useRef<HTMLButtonElement>(null);
-  const closeTree = (): void => {
-    setTreeOpen(false);
-    opener.current?.focus();
-  };
-  useKeys({ Escape: closeTree }, isTreeOpen);
-  useEffect(() => {
-    if (isTreeOpen) document.querySelector("#sql-tree")?.scrollIntoView();
-  }, [isTreeOpen]);
   const choose = (statement: string): void => {
     setText(statement);
     void run(statement);
   };
   const insert = (name: string): void => {
-    setTreeOpen(false);
+    list.close();
     setText(`${text.replace(/\s*$/, "")} ${name}`);
   };
-  const link = `${location.origin}/sql?q=${encodeURIComponent(text)}`;
 
   return (
     <>
@@ -83,16 +74,16 @@ export function SqlPage() {
         <span className="faint desk-only cut">Read-only, over the sessions that this key may see</span>
         <span className="grow" />
         <button
-          ref={opener}
+          ref={list.opener}
           type="button"
           className="btn phone-only"
-          aria-expanded={isTreeOpen}
+          aria-expanded={list.isOpen}
           aria-controls="sql-tree"
-          onClick={() => setTreeOpen(!isTreeOpen)}
+          onClick={list.toggle}
         >
           Questions
         </button>
-        <CopyButton text={link} label="Copy a link to this query" />
+        <CopyButton text={linkTo(text)} label="Copy a link to this query" />
         <button type="button" className="btn solid" disabled={isRunning} onClick={() => void run()}>
           <Icon name="play" small />
           {isRunning ? "Running…" : "Run"} <kbd>{isMac() ? "⌘↵" : "Ctrl ↵"}</kbd>
@@ -103,10 +94,10 @@ export function SqlPage() {
           tables={tables}
           examples={examples.data ?? []}
           chosen={text}
-          isOpen={isTreeOpen}
+          isOpen={list.isOpen}
           onQuestion={choose}
           onName={insert}
-          onClose={closeTree}
+          onClose={list.leave}
         />
         <div className="sql-main">
           <SqlEditor value={text} tables={tables.names} onChange={setText} onRun={() => void run()} />
@@ -134,4 +125,8 @@ export function SqlPage() {
       </div>
     </>
   );
+}
+
+function linkTo(statement: string): string {
+  return `${location.origin}/sql?q=${encodeURIComponent(statement)}`;
 }

@@ -523,14 +523,15 @@ export function describePages(shared: { readonly world: World }): void {
       await world.begin("Helper", "Something with a cost", [{ text: "Yes." }]);
       const page = await world.open("/");
       await page.route("**/v1/usage?*", async (route) => {
-        const answer = (await (await route.fetch()).json()) as { readonly data: readonly object[] };
+        const answer = (await (await route.fetch()).json()) as { readonly data: readonly { cost_micros: number }[] };
+        const costly = answer.data.filter(({ cost_micros }) => cost_micros > 0).slice(0, 1);
         const free = ["one", "two", "three"].map((key) => ({
           ...answer.data[0],
           key,
           cost_micros: 0,
           cost_picos: "0",
         }));
-        await route.fulfill({ json: { ...answer, data: [...answer.data, ...free] } });
+        await route.fulfill({ json: { ...answer, data: [...costly, ...free] } });
       });
       const ends = `[".bars", ".bars > i"].map((part) => {
         const places = [...document.querySelectorAll(part)].map((one) => one.getBoundingClientRect());
