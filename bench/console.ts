@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- console`: measures the speed of the console in Chromium with a real server. Figures that depend on
- * the machine are compared with a minimal implementation in the same run.
+ * the machine are compared with a minimal implementation (a bare page or list) in the same run.
  */
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";

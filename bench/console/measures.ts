@@ -143,7 +143,7 @@ const STREAM_SECONDS = 4;
 
 /**
  * Measures how busy the main thread of the page is if 200 pieces of an answer arrive per second. The processor time is
- * divided by the number of pieces that arrived: a busy machine sends fewer pieces, so the page would look idle.
+ * divided by the number of pieces that arrived. Otherwise the page would look idle on a busy machine, which sends fewer.
  */
 export async function streaming(bench: Bench): Promise<readonly Line[]> {
   const prompt = `Stream for the bench ${Date.now()}`;
@@ -218,7 +218,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   await new Promise((resolve) => setTimeout(resolve, 5000));
   const after = bench.serverMemory();
   await Promise.all(contexts.map((context) => context.close()));
-  return [line("memory of the server with ten open consoles", (after - before) / 1e6, { most: 40, unit: "MB" })];
+  return [line("memory that ten open consoles add to the server", (after - before) / 1e6, { most: 40, unit: "MB" })];
 }
 
 /** Measures in the page the milliseconds from a script to the frame with a new element of this selector. */

@@ -21,7 +21,7 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
   /**
-   * Claude Code's data directories, and the folders that `withSources` made for other coding agents. Default: the
+   * Claude Code's data directories, and the folders that `withSources` of @skein/history made for other coding agents. Default: the
    * usual directories of Claude Code.
    */
   readonly roots?: readonly string[];
@@ -35,12 +35,12 @@ interface SqlOptions {
    * store, the tables of these sessions are empty. Skein does not close the store.
    */
   readonly store?: Store | (() => Promise<Store | undefined>);
-  /** The cache folder for data about the files, which must not be inside a data directory. `null` stores nothing. */
+  /** The cache folder for data about the files. It must not be inside a data directory. `null` stores nothing. */
   readonly cacheFolder?: string | null;
   /** The memory that DuckDB may use before it writes to its temporary folder. */
   readonly memoryLimit?: string;
   readonly threads?: number;
-  /** Receives warnings that are not in the rows, for example that a source is unknown. */
+  /** Receives warnings, for example that a source is unknown. The rows do not contain them. */
   readonly onWarning?: (text: string) => void;
 }
 
@@ -59,7 +59,7 @@ export interface Sql {
   interrupt(): void;
   /** Returns every table with its columns and their meanings. */
   tables(): Promise<readonly Table[]>;
-  /** Returns the size of the transcripts that are read in place, because the copy does not have their current content. */
+  /** Returns the size of the transcripts that queries read from the files, because the saved copy of them is out of date. */
   scannedBytes(): number;
   close(): void;
 }

@@ -1,4 +1,4 @@
-/** A large figure with its name above it. */
+/** A large number with its name above it. */
 export function Figure({ name, value }: { readonly name: string; readonly value: string }) {
   return (
     <div>

@@ -28,7 +28,7 @@ const AT_ONCE = 8;
 /** The log has this instead of a moved text: the prefix, then the hash, length and beginning of the text. */
 const PLACE = /^skein-text:([0-9a-f]{64}):\d+:/;
 const PREFIX = "skein-text:";
-/** The field that marks a body with moved texts. No fact has a field of this name. */
+/** The field that marks a body with moved texts. The data of an event never has a field of this name. */
 const MOVED = "$moved_texts";
 
 type Body = Event["data"];
@@ -194,8 +194,8 @@ function createTexts({ files, readFrom }: Pick<LargeTextsDeps, "files" | "readFr
     },
     /**
      * Returns the value with its moved texts restored. With `mustBeThere`, it is an error if the file of a text is
-     * missing. Rows are read without `mustBeThere`, because a text of a row may only look like a moved text. Such a
-     * text stays as it is.
+     * missing. Rows are read without `mustBeThere`, because a text in a row may look like a moved text without
+     * being one. Such a text stays as it is.
      */
     async fill<Value>(sessionId: string, value: Value, { mustBeThere = false } = {}): Promise<Value> {
       const found = new Map<string, string>();

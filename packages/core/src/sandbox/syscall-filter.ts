@@ -1,8 +1,8 @@
 /**
  * Makes the filter for system calls of a process in a sandbox. The filter is a program of classic BPF that bubblewrap
  * gives to the kernel (seccomp). It lists the denied calls: access to other processes, mounts, namespaces, set-user-id
- * files, unusual sockets, and parts of the kernel that were used to escape from sandboxes. It does not list the calls
- * that Node, Claude Code or a compiler needs, because these change with versions. Reasons:
+ * files, unusual sockets, and parts of the kernel that were used to escape from sandboxes. It is not a list of
+ * allowed calls, because the calls that Node, Claude Code or a compiler needs change with versions. Reasons:
  * docs/decisions/086-filter-of-kernel-calls.md.
  */
 

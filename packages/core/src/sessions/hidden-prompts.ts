@@ -27,7 +27,7 @@ export function withHiddenPrompts(store: Store): Store {
   };
 }
 
-/** Whether a prompt of this event is hidden, because a key that may only read has read the event. */
+/** Whether this event is a copy for a key that may only read, so that a prompt in it is hidden. */
 export function isPromptHidden(event: Event): boolean {
   let found = false;
   shownEvent(event, (prompt) => {

@@ -5,7 +5,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { noFacetStore, type FacetRow, type FacetStore, type SavedFacet } from "./facet.ts";
 
 /**
- * Opens the index, which keeps saved facets in an SQLite file in Skein's cache folder.
+ * Opens the index: an SQLite file in Skein's cache folder with facets, which are data that was read from transcripts.
  *
  * The index is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made
  * again. Without a writable folder, no index is used. Several processes may use the index at the same time (WAL). A killed

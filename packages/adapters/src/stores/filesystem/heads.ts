@@ -21,7 +21,7 @@ export interface Documented {
 }
 
 /**
- * Increase this number when the same log gives other documents. All documents are then compared once, and written again
+ * Increase this number when the code makes other documents from the same log. All documents are then compared once, and written again
  * if they differ.
  */
 export const DOCUMENTS_VERSION = 2;
@@ -62,7 +62,7 @@ export interface HeadsDeps {
   readonly onGone: (sessionId: string) => void;
 }
 
-/** The sessions of the store. Heads are always in memory, logs only while they are used. */
+/** The sessions of the store. Heads are always in memory. Logs that are not in use are removed from memory above 64 MB. */
 export interface Heads {
   all(): Iterable<Head>;
   /** The sessions that can be read, most recently created first. */
@@ -154,7 +154,7 @@ export function createHeads({ folder, pinned, onGone }: HeadsDeps): Heads {
     if (!contents.log || contents.last !== head.last || contents.bytes !== head.bytes)
       throw new KnownError(
         "store_corrupt",
-        `${logName(head.id)} holds ${contents.last} events instead of ${head.last}: another program changed it.`,
+        `${logName(head.id)} has ${contents.last} events in ${contents.bytes} bytes instead of ${head.last} events in ${head.bytes} bytes: another program changed it.`,
       );
     keep(head, contents.log);
     return contents.log;

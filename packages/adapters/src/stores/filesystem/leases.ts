@@ -20,8 +20,8 @@ export type Leases = Pick<Store, "claim" | "due" | "renew" | "release" | "owners
 
 /**
  * Leases of sessions: the exclusive right to run a session for a limited time. Leases are only in memory, because their
- * holders are in this process. The fence (the number of a lease, which only grows) and the due time of a session are in
- * its log, because they must survive the process.
+ * holders are in this process. The fence (the number of a lease, which only grows) and the due time of a session must
+ * survive the process, so appends and `keepFences` write them to the log.
  */
 export function createLeases({ heads, appender, documents, alone, now }: LeasesDeps): Leases {
   function take(head: Head, { owner, leaseMs }: ClaimOptions): Claim {

@@ -1,6 +1,6 @@
 /**
- * Replays a chat of Gemini CLI. Each change of a message writes the message again. A new list of messages replaces the
- * old list.
+ * Replays a chat file of Gemini CLI. Whenever a message changes, Gemini CLI writes the whole message again. A new list of
+ * messages replaces the old list.
  */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";
@@ -180,8 +180,8 @@ function writeResult(call: Value, id: string, from: string, writer: TranscriptWr
 }
 
 /**
- * Converts the counters. The input includes tokens from the cache, but no tool prompts. The output does not include
- * thoughts.
+ * Converts Gemini CLI's counters. Its input includes tokens from the cache, but no tool prompts. Its output does not
+ * include thoughts.
  */
 function tokensOf(value: Value | undefined): CallTokens | undefined {
   if (!value) return undefined;
