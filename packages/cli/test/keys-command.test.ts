@@ -108,7 +108,7 @@ test("doctor reports what works, what is not set up yet and what is wrong", asyn
   const wrong = await skein(data, "doctor", "--port", "0");
   expect(wrong.code).toBe(1);
   expect(wrong.out).toMatch(/wrong {2}store/);
-  expect(wrong.out).toMatch(/wrong {2}code .*default export/);
+  expect(wrong.out).toMatch(/wrong {2}code .*no object as default/);
   const other = join(data, "other.config.ts");
   writeFileSync(other, 'export default { claude: { folders: { docs: "/no/such/folder" } } };');
   const { out } = await skein(data, "doctor", "--port", "0", "--config", other);
