@@ -233,6 +233,8 @@ async function strike(
   const all = faultsOf(cluster, options).filter(
     ({ name }) => !options.only || options.only.some((part) => name.includes(part)),
   );
+  if (all.length === 0)
+    throw new Error(`--only ${options.only?.join(",")} selects no fault. See npm run cluster:test -- --help.`);
   const struck: StruckFault[] = [];
   let order = [...all];
   for (let n = 0; n < options.strikes; n++) {

@@ -54,7 +54,10 @@ async function beginClaude(
     body: JSON.stringify({ prompt, cwd, allowed_tools: ["Bash"], permission_mode: "dontAsk" }),
   });
   let text = "";
-  if (!answer.ok || !answer.body) throw new Error(`A query was answered with ${answer.status}: ${await answer.text()}`);
+  if (!answer.ok || !answer.body) {
+    const message = `A query was answered with ${answer.status}: ${await answer.text()}`;
+    throw new SkeinError(answer.status, { code: "invalid", message, request_id: "" });
+  }
   for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
     text += piece;
     const sessionId = /"session_id":"([0-9a-f-]{36})"/.exec(text)?.[1];
@@ -73,7 +76,7 @@ export async function createClusterClient(cluster: Cluster, seed: number): Promi
   const deliveries: Wait[] = [];
   let keys = 0;
 
-  /** Retries until the request is accepted. Throws if the client library reports a 4xx other than 409 and 429. */
+  /** Retries until the request is accepted. Throws if the response has a status 4xx other than 409 and 429. */
   async function patiently<Answer>(
     operation: Operation,
     over: AbortSignal,

@@ -97,5 +97,6 @@ function totals(verdicts: readonly Verdict[]): Omit<Outcome, "name" | "cycles" |
 /** Waits until a writer has written something, because an earlier kill would test only the opening of the store. */
 async function begun(writer: Writer): Promise<void> {
   await writer.ready;
-  for (const end = Date.now() + 20_000; writer.acknowledged() === 0 && Date.now() < end;) await sleep(5);
+  for (const end = Date.now() + 60_000; writer.acknowledged() === 0; await sleep(5))
+    if (Date.now() > end) throw new Error("The writer has written nothing for 60 s.");
 }

@@ -28,8 +28,8 @@ export function ConnectionBar({ health }: { health: UseQueryResult<Health> }) {
       <div className="net" role="status">
         <Icon name="warn" small />
         <span>
-          {failed.map(({ name, detail }) => `${name}: ${detail}`).join(" · ")}. Sessions can be read; new work may have
-          to wait.
+          {failed.map(({ name, detail }) => `${name}: ${detail}`).join(" ")}{" "}
+          {failed.every(({ name }) => name !== "store") && "Sessions can be read; new work may have to wait."}
         </span>
       </div>
     );
