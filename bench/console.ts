@@ -24,7 +24,7 @@ import { createClient } from "@skein/client";
 import { writeCorpus } from "@skein/history/testing";
 
 export const summary =
-  "the console in Chromium: first page, long sessions, streaming, search on 400 MB, a list of 100,000";
+  "the console in Chromium: first page, long sessions, streaming, search on 400 MB, a list of 100,000 sessions";
 
 const HELP = `npm run bench -- console [options]
 

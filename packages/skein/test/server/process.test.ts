@@ -79,7 +79,7 @@ async function realModel(): Promise<NodeJS.ProcessEnv> {
   return { ANTHROPIC_API_KEY: "a-key-of-this-test", ANTHROPIC_BASE_URL: model.url };
 }
 
-test("an approval of the demo survives kill -9 and a restart with a real model, and the demo's tool is in no list", async () => {
+test("a call of the demo's tool still waits for approval after kill -9 and a restart with a real model, and GET /v1/tools does not list the tool", async () => {
   const data = folder();
   const first = await serving(data);
   const { path } = await session(first.call, { name: "Demo", tools: ["demo_refund"], tags: ["demo"] });
@@ -148,7 +148,7 @@ export default { agents: [createAgent({ name: "Stubborn", tools: [stubborn] })] 
   expect(await settled(second.call, path)).toMatchObject({ status: "completed" });
 });
 
-test("the first start creates a key that only its user can read, and prints a curl command that works", async () => {
+test("the first start creates a key in a file that only the server's user can read, and prints a curl command that works", async () => {
   const data = folder();
   const oldMask = process.umask(0);
   const { text, key } = await serving(data).finally(() => process.umask(oldMask));
