@@ -221,7 +221,7 @@ export async function memoryOfServer(bench: Bench): Promise<readonly Line[]> {
   return [line("memory that ten open consoles add to the server", (after - before) / 1e6, { most: 40, unit: "MB" })];
 }
 
-/** Measures in the page how many milliseconds pass from the start of a script until a new element of this selector is drawn. */
+/** Measures in the page the milliseconds from the start of a script until a new element of this selector is drawn. */
 async function timeInPage(page: Page, script: string, selector: string): Promise<number> {
   return (await page.evaluate(`new Promise((done) => {
     const old = new Set(document.querySelectorAll(${JSON.stringify(selector)}));
