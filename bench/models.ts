@@ -1,4 +1,6 @@
-/** `npm run bench -- models`: a turn with each model adapter, compared with bare `fetch` and the AI SDK's ToolLoopAgent. */
+/**
+ * `npm run bench -- models`: a turn with each model adapter, compared with bare `fetch` and the AI SDK's ToolLoopAgent.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join, resolve } from "node:path";

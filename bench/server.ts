@@ -1,4 +1,7 @@
-/** `npm run bench -- server`: the cost of the platform API compared with the library, and the load that its streams can take. */
+/**
+ * `npm run bench -- server`: the cost of the platform API compared with the library, and the load that its streams can
+ * take.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- sql [folder]`: questions over the tables, compared with a hand-written `read_ndjson` query for each.
+ * `npm run bench -- sql [folder]`: questions over the tables, compared with a hand-written `read_ndjson` query for
+ * each.
  *
  * Bare is the hand-written query. Cold asks the same question over the tables, in a new process without a cache. Warm
- * asks it again, with the cached copy. Each runs in its own process with two threads, alternating with the others, on the
- * same files in the page cache. The fastest of several runs is shown, because the machine is shared.
+ * asks it again, with the cached copy. Each runs in its own process with two threads, alternating with the others, on
+ * the same files in the page cache. The fastest of several runs is shown, because the machine is shared.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, utimesSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** Functions as tools. The model chooses a function; Skein checks the input, calls the function and records the result. */
+/**
+ * Functions as tools. The model chooses a function; Skein checks the input, calls the function and records the result.
+ */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

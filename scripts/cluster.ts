@@ -1,4 +1,6 @@
-/** `npm run cluster` runs the same processes as `deploy/` on this machine, from npm and Debian packages, until Ctrl-C. */
+/**
+ * `npm run cluster` runs the same processes as `deploy/` on this machine, from npm and Debian packages, until Ctrl-C.
+ */
 import { once } from "node:events";
 import { startCluster } from "./cluster/start-cluster.ts";
 import { readOptions } from "./read-options.ts";

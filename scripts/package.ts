@@ -53,7 +53,9 @@ console.log(answer.status, (await answer.json()).error.message);
 await close();
 `;
 
-/** Tries the server without `@skein/sql` and `@skein/history`. The answer to a request for SQL must say what to install. */
+/**
+ * Tries the server without `@skein/sql` and `@skein/history`. The answer to a request for SQL must say what to install.
+ */
 function serverAlone(folder: string, packed: string): string {
   const files = ["skein", "@skein/server"].flatMap((name) => packedWithDependencies(packed, name));
   installIn(folder, [...new Set(files)]);

@@ -1,4 +1,6 @@
-/** `npm run release` checks everything that must be true before the packages are published, and writes the new version. */
+/**
+ * `npm run release` checks everything that must be true before the packages are published, and writes the new version.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** Measures one program: starts it in its own folder, lets it make sessions, kills it during a tool call, and restarts it. */
+/**
+ * Measures one program: starts it in its own folder, lets it make sessions, kills it during a tool call, and restarts
+ * it.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -15,7 +15,9 @@ interface TurnsOptions {
   readonly quick: boolean;
 }
 
-/** One store with the two things to compare: a turn over HTTP, and the same turn through the library in this process. */
+/**
+ * One store with the two things to compare: a turn over HTTP, and the same turn through the library in this process.
+ */
 interface Side {
   readonly store: Durable;
   readonly overHttp: () => Promise<unknown>;
@@ -78,7 +80,10 @@ async function openSide(store: Durable, { places, modelUrl }: TurnsOptions): Pro
   };
 }
 
-/** Creates a session, opens its stream, posts a message and reads until the end. Returns the milliseconds from POST to the first event. */
+/**
+ * Creates a session, opens its stream, posts a message and reads until the end. Returns the milliseconds from POST to
+ * the first event.
+ */
 async function turn(server: Served, agentId: string): Promise<number> {
   const session = await server.call("POST", "/v1/sessions", { agent_id: agentId });
   const path = `/v1/sessions/${String(session["id"])}`;

@@ -70,8 +70,8 @@ export const QUESTIONS: readonly Question[] = [
 ];
 
 /**
- * The agent of a file. Skein translates the sessions of every agent except Claude Code to files of JSON lines, whose paths
- * contain the agent's name. All other files are Claude Code's.
+ * The agent of a file. Skein translates the sessions of every agent except Claude Code to files of JSON lines, whose
+ * paths contain the agent's name. All other files are Claude Code's.
  */
 const SOURCE = "coalesce(nullif(regexp_extract(filename, '/agents/([a-z-]+)-[0-9a-f]{16}/', 1), ''), 'claude-code')";
 

@@ -9,8 +9,8 @@ const PACE_MS = 20;
 const GOAL_MS = 50;
 
 /**
- * Measures the time from the call of `append` until the event reaches the followers of the session. The time includes the
- * commit. The lower bound is the memory store, which delivers without a disk.
+ * Measures the time from the call of `append` until the event reaches the followers of the session. The time includes
+ * the commit. The lower bound is the memory store, which delivers without a disk.
  */
 export async function benchFollowing(
   name: StoreName | "memory",

@@ -1,4 +1,7 @@
-/** Claude Code reviews a folder in a sandbox: `node review.ts FOLDER [QUESTION]`. It can read the folder, but nothing else. */
+/**
+ * Claude Code reviews a folder in a sandbox: `node review.ts FOLDER [QUESTION]`. It can read the folder, but nothing
+ * else.
+ */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -1,4 +1,7 @@
-/** The program of docs/guides/from/langgraph.md: a tool that a person must approve. The wait survives the end of the process. */
+/**
+ * The program of docs/guides/from/langgraph.md: a tool that a person must approve. The wait survives the end of the
+ * process.
+ */
 import { createAgent, defineTool } from "skein";
 import { z } from "zod";
 

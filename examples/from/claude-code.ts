@@ -1,4 +1,7 @@
-/** The program of docs/guides/from/claude-agent-sdk.md: Claude Code behind a server, with sessions that are kept in a store. */
+/**
+ * The program of docs/guides/from/claude-agent-sdk.md: Claude Code behind a server, with sessions that are kept in a
+ * store.
+ */
 import { createServer } from "skein";
 
 const data = process.argv[2] ?? "data";

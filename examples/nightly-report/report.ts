@@ -1,4 +1,7 @@
-/** A report of yesterday: `node report.ts ORDERS.csv FOLDER [DAY]`. Started twice for the same day it still writes one report. */
+/**
+ * A report of yesterday: `node report.ts ORDERS.csv FOLDER [DAY]`. Started twice for the same day it still writes one
+ * report.
+ */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAgent, defineTool } from "skein";

@@ -28,7 +28,9 @@ const MOST = 5;
 /** A fault that was repaired this long before a wait may still be its cause. */
 const AFTERMATH_MS = 3000;
 
-/** The longest gaps between two events of a session that had something to do. The time of store outages is subtracted. */
+/**
+ * The longest gaps between two events of a session that had something to do. The time of store outages is subtracted.
+ */
 export function longestStalls(logs: readonly (readonly Event[])[], faults: readonly StruckFault[]): readonly Stall[] {
   return longestWaits(logs.flatMap(gapsOf), faults);
 }

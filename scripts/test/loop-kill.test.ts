@@ -87,7 +87,9 @@ test("a dead worker loses its session within its lease plus 1.5 s, and a second 
   await expect.poll(() => client.finished()).toBe(true);
 });
 
-/** Stops a worker at a moment when the worker does not hold SQLite's write lock. Otherwise no other worker could write. */
+/**
+ * Stops a worker at a moment when the worker does not hold SQLite's write lock. Otherwise no other worker could write.
+ */
 async function pauseOutsideOfTransaction(worker: ChildProcess, file: string): Promise<void> {
   const database = new DatabaseSync(file);
   onTestFinished(() => database.close());
@@ -119,7 +121,8 @@ test("a worker writes nothing after a pause that was longer than its lease", asy
   first.kill("SIGCONT");
   await sleep(1500);
   expect(await counts()).toEqual(before);
-  // The stopped worker may still finish an effect that it had begun. The other worker must not have repeated this effect.
+  // The stopped worker may still finish an effect that it had begun. The other worker must not have repeated this
+  // effect.
   const once = effects.effects.filter(({ policy }) => policy === "once").map(({ toolUseId }) => toolUseId);
   expect(new Set(once).size).toBe(once.length);
 });

@@ -18,7 +18,10 @@ const DESCRIPTIONS = {
   draw_chart: ["Draws a chart.", z.object({ title: z.string() }).loose()],
 } as const;
 
-/** Returns the agents for development and screenshots. Their tools return only results from the scripts of the example sessions. */
+/**
+ * Returns the agents for development and screenshots. Their tools return only results from the scripts of the example
+ * sessions.
+ */
 export function createAgents(outputs: Outputs, more: Partial<AgentOptions> = {}): readonly Agent[] {
   const tool = (name: keyof typeof DESCRIPTIONS, needsApproval = false): Tool => {
     const [description, input] = DESCRIPTIONS[name];

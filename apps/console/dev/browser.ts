@@ -18,8 +18,8 @@ interface Screen {
   readonly scale?: number;
   readonly touch?: boolean;
   /**
-   * Whether pages stay in the back/forward cache after the user leaves them. Users' browsers keep such pages, but automation
-   * turns this cache off.
+   * Whether pages stay in the back/forward cache after the user leaves them. Users' browsers keep such pages, but
+   * automation turns this cache off.
    */
   readonly keepsPages?: boolean;
 }

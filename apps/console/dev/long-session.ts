@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "@skein/client";
 
 /**
- * Makes a session with about `events` events from copies of another session's only run. Each copy has new ids. The last answer
- * has a different text, so that a test can find it.
+ * Makes a session with about `events` events from copies of another session's only run. Each copy has new ids. The last
+ * answer has a different text, so that a test can find it.
  */
 export async function importLongSession(client: Client, id: string, events: number): Promise<string> {
   while ((await client.getSession({ params: { session_id: id } })).outcome !== "completed") await delay(50);

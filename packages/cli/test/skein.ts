@@ -91,8 +91,9 @@ export async function skeinProcess(folder: string, ...args: readonly string[]): 
 }
 
 /**
- * Runs one call of the command to its end, in this process. The call has its own environment, streams and working folder, and
- * `process.exit` ends only the call. It takes some milliseconds; starting a process takes 0.3 to 0.7 s of processor time.
+ * Runs one call of the command to its end, in this process. The call has its own environment, streams and working
+ * folder, and `process.exit` ends only the call. It takes some milliseconds; starting a process takes 0.3 to 0.7 s of
+ * processor time.
  */
 export async function skein(folder: string, ...args: readonly string[]): Promise<Ended> {
   return call(args, { env: environmentOf(folder) });

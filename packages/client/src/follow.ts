@@ -12,8 +12,8 @@ export interface ConnectionOptions {
   /** Called when the server has accepted a connection, before its first event. */
   readonly onOpen?: () => void;
   /**
-   * Waits before a new attempt. An application that learns otherwise that the server answers again may wait for less than
-   * `ms`.
+   * Waits before a new attempt. An application that learns otherwise that the server answers again may wait for less
+   * than `ms`.
    */
   readonly pause?: (ms: number, signal?: AbortSignal) => Promise<void>;
   /**
@@ -61,8 +61,8 @@ const SILENCE_MS = 45_000;
 /**
  * Follows a session for as long as the caller wants, and reconnects as often as needed.
  *
- * Ends when the signal aborts, when the session is deleted, or when the run `runId` has ended. Throws errors that a retry
- * does not fix, such as a wrong key or an unknown session.
+ * Ends when the signal aborts, when the session is deleted, or when the run `runId` has ended. Throws errors that a
+ * retry does not fix, such as a wrong key or an unknown session.
  */
 export async function* followSession(
   client: ClientOptions,
@@ -139,8 +139,8 @@ export async function* followHistory(
 }
 
 /**
- * Reads a stream, and connects again as often as needed. Before each connection, `path` returns the address at which the
- * stream continues.
+ * Reads a stream, and connects again as often as needed. Before each connection, `path` returns the address at which
+ * the stream continues.
  */
 async function* frames(
   client: ClientOptions,

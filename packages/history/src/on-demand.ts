@@ -1,6 +1,6 @@
 /**
- * Functions that load their modules when they are called. Without the modules of search, export, migrate and the archive,
- * a command such as `skein history usage` starts 20 ms earlier.
+ * Functions that load their modules when they are called. Without the modules of search, export, migrate and the
+ * archive, a command such as `skein history usage` starts 20 ms earlier.
  */
 import type { archive as Archive } from "./archive/archive.ts";
 import { existsSync } from "node:fs";
@@ -39,8 +39,8 @@ export const buildIndex: typeof BuildIndex = async (...given) =>
   await (await import("./search/build-index.ts")).buildIndex(...given);
 
 /**
- * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before old.
- * The total is exact up to 500. With more matches, only lines that may be on the page are read.
+ * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before
+ * old. The total is exact up to 500. With more matches, only lines that may be on the page are read.
  */
 export const searchSessions: typeof Search.searchSessions = async (...given) =>
   await (await import("./search/search.ts")).searchSessions(...given);
@@ -62,8 +62,8 @@ export const listMigrations = async (options?: Undo.UndoOptions): Promise<readon
   (await import("./migrate/undo.ts")).listMigrations(options);
 
 /**
- * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte for
- * byte. If a file has changed since the migration, it stays in place, and its session is reported as an error.
+ * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte
+ * for byte. If a file has changed since the migration, it stays in place, and its session is reported as an error.
  */
 export const undoMigration: typeof Undo.undoMigration = async (...given) =>
   await (await import("./migrate/undo.ts")).undoMigration(...given);

@@ -13,8 +13,8 @@ export const Line = z
 export const Tags = z.array(Line.min(1).max(100)).max(50);
 
 /**
- * The agent tables have two spellings of a component type: a registry name in SQL and a class name in documents. Accepts both, and
- * returns the registry name.
+ * The agent tables have two spellings of a component type: a registry name in SQL and a class name in documents.
+ * Accepts both, and returns the registry name.
  */
 function componentType<const Names extends readonly [string, ...string[]]>(names: Names, suffix: string) {
   const byClassName = new Map(names.map((name) => [className(name, suffix), name]));
@@ -41,7 +41,8 @@ export const ToolSchema = z.looseObject({
 export type ToolSchema = z.output<typeof ToolSchema>;
 
 /**
- * The name and description of a skill. The system prompt has only these two, and the model loads the instructions when a task needs them.
+ * The name and description of a skill. The system prompt has only these two, and the model loads the instructions when
+ * a task needs them.
  */
 export const AgentSkill = z.object({
   name: z
@@ -95,7 +96,10 @@ export const AgentConfig = z.object({
   /** The number of context tokens above which the compactor shortens the context. */
   compaction_threshold: z.int().positive().default(160_000),
   max_cost_micros: z.int().nonnegative().nullable().default(null),
-  /** The JSON Schema of the final answer. The root is an object. The model must correct an answer that does not fit this schema. */
+  /**
+   * The JSON Schema of the final answer. The root is an object. The model must correct an answer that does not fit this
+   * schema.
+   */
   output_schema: JsonObject.optional(),
   /**
    * If a model is overloaded or unavailable, or rejects the call, the rest of the run uses the next model of this list.
@@ -135,7 +139,9 @@ export const Agent = z.object({
 });
 export type Agent = z.infer<typeof Agent>;
 
-/** A row of the platform API's `llm_models`. The specification mentions these rows and does not define their columns. */
+/**
+ * A row of the platform API's `llm_models`. The specification mentions these rows and does not define their columns.
+ */
 export const LlmModel = z.object({
   id: Uuid,
   name: Line.min(1).max(100),

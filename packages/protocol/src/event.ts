@@ -65,8 +65,9 @@ export const Event = z
 /**
  * The version of new facts. A worker claims only sessions with facts that it can read.
  *
- * So far only version 1 exists, and no code upgrades facts. The first change of a fact's schema must raise this number and add a function
- * from version 1 to 2. `rows.ts` of each store must call this function. An event without a version has version 1.
+ * So far only version 1 exists, and no code upgrades facts. The first change of a fact's schema must raise this number
+ * and add a function from version 1 to 2. `rows.ts` of each store must call this function. An event without a version
+ * has version 1.
  */
 export const FACT_VERSION = 1;
 

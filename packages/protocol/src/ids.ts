@@ -1,7 +1,8 @@
 import { z } from "zod";
 
 /**
- * Accepts any UUID and turns it into lower case. Skein makes UUIDs v7. Ids from Claude Code and from clients keep their version.
+ * Accepts any UUID and turns it into lower case. Skein makes UUIDs v7. Ids from Claude Code and from clients keep their
+ * version.
  */
 export const Uuid = z
   .string()
@@ -14,7 +15,8 @@ export function isKeptUuid(text: string): boolean {
 }
 
 /**
- * Makes a new UUID v7. Each id is greater than the previous id, even in the same millisecond or after the clock goes back.
+ * Makes a new UUID v7. Each id is greater than the previous id, even in the same millisecond or after the clock goes
+ * back.
  */
 export type Ids = () => string;
 
@@ -72,9 +74,11 @@ export function createIds({ now = Date.now, random = (bytes) => crypto.getRandom
 }
 
 /**
- * The id of one part of a message. The id is computed from the message's id, so that a repeated append makes the same rows.
+ * The id of one part of a message. The id is computed from the message's id, so that a repeated append makes the same
+ * rows.
  *
- * Part 0 has the id of the message. For later parts, the number of the part is added to the last 32 bits, which are random.
+ * Part 0 has the id of the message. For later parts, the number of the part is added to the last 32 bits, which are
+ * random.
  */
 export function partId(messageId: string, part: number): string {
   if (part === 0) return messageId;

@@ -34,8 +34,8 @@ export const ModelSettings = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/, "Expected the name of an environment variable.")
     .optional(),
   /**
-   * The header for the key, for the adapter `anthropic`. Default: `authorization` with `Bearer KEY`, as in the official client. Some
-   * older servers support only `x-api-key`.
+   * The header for the key, for the adapter `anthropic`. Default: `authorization` with `Bearer KEY`, as in the official
+   * client. Some older servers support only `x-api-key`.
    */
   key_header: z.enum(["x-api-key", "authorization"]).optional(),
   /** The cloud region, for `bedrock` and `vertex`. */

@@ -30,8 +30,8 @@ export function dollarsOf(picos: bigint): number {
 }
 
 /**
- * An amount as two counters: whole micro-dollars, and the remaining pico-dollars. Stores add up each counter separately, so that a
- * database can add integers and need not read the stored value.
+ * An amount as two counters: whole micro-dollars, and the remaining pico-dollars. Stores add up each counter
+ * separately, so that a database can add integers and need not read the stored value.
  */
 export interface SplitAmount {
   readonly micros: number;

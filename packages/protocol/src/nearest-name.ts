@@ -1,11 +1,17 @@
-/** Returns the most similar known name, if at most two letters differ. For words of up to three letters, only one letter may differ. */
+/**
+ * Returns the most similar known name, if at most two letters differ. For words of up to three letters, only one letter
+ * may differ.
+ */
 export function nearestName(word: string, names: readonly string[]): string | undefined {
   const most = word.length < 4 ? 1 : 2;
   const near = names.map((name) => ({ name, steps: steps(word, name) })).filter((one) => one.steps <= most);
   return near.toSorted((a, b) => a.steps - b.steps)[0]?.name;
 }
 
-/** Returns how many letters must be changed, removed, added or swapped with a neighbour to get the second word from the first. */
+/**
+ * Returns how many letters must be changed, removed, added or swapped with a neighbour to get the second word from the
+ * first.
+ */
 function steps(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, at) => at)];
   const cell = (i: number, j: number): number => rows[i]?.[j] ?? Number.POSITIVE_INFINITY;

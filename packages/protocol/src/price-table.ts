@@ -1,9 +1,10 @@
 /**
  * The prices of models, by family.
  *
- * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`. The rows of family 5.5 come from Anthropic's model
- * pages. Since family 4.5, regional endpoints cost 10 % more. `inference_geo` has no price here, because reported usage does not contain
- * it. If a model has no published price for `speed: "fast"`, the API serves the request at standard speed, so the standard price applies.
+ * Most of Anthropic's rows were compared with the offline table of `ccusage@20.0.24`. The rows of family 5.5 come from
+ * Anthropic's model pages. Since family 4.5, regional endpoints cost 10 % more. `inference_geo` has no price here,
+ * because reported usage does not contain it. If a model has no published price for `speed: "fast"`, the API serves the
+ * request at standard speed, so the standard price applies.
  */
 
 /** Prices of one million tokens in micro-dollars. The same numbers are the prices of one token in pico-dollars. */

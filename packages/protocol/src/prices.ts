@@ -1,8 +1,8 @@
 /**
  * Computes the exact cost of a model call in pico-dollars. The loop, the history and SQL use the same price table.
  *
- * For a model without a price, `priceCall` returns `undefined` and not 0. With 0, an incomplete total would look complete. A name has a
- * price only if every part of the name is known.
+ * For a model without a price, `priceCall` returns `undefined` and not 0. With 0, an incomplete total would look
+ * complete. A name has a price only if every part of the name is known.
  */
 import { PICOS_PER_MICRO, microsOf } from "./money.ts";
 import { PRICES, PRICE_ALIASES, type ModelPrice, type TokenPrices } from "./price-table.ts";
@@ -31,7 +31,10 @@ export interface TokenUsage {
 /** $10 for a thousand searches. */
 export const WEB_SEARCH_MICROS = 10_000;
 
-/** Returns the price of a model at an earlier time in milliseconds. Returns undefined if today's price applied at this time. */
+/**
+ * Returns the price of a model at an earlier time in milliseconds. Returns undefined if today's price applied at this
+ * time.
+ */
 export function earlierPrice(model: string, at: number): ModelPrice | undefined {
   const found = findPrice(model);
   const earlier = found?.price.earlier?.find(({ until }) => at < Date.parse(until))?.price;
@@ -54,8 +57,8 @@ function inRegion({ regional_percent = 100, long_context, ...price }: ModelPrice
 }
 
 /**
- * Returns the price for the sum of several calls. The price of long calls is left out, because the length of each call is unknown and the
- * sum would nearly always look like a long call.
+ * Returns the price for the sum of several calls. The price of long calls is left out, because the length of each call
+ * is unknown and the sum would nearly always look like a long call.
  */
 export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   const price = (at > 0 ? earlierPrice(model, at) : undefined) ?? todaysPrice(model);
@@ -64,7 +67,10 @@ export function priceOfSum(model: string, at: number): ModelPrice | undefined {
   return short;
 }
 
-/** Returns the cost of the call, or `undefined` if the model is not in the table. Uses a given price instead of the table. */
+/**
+ * Returns the cost of the call, or `undefined` if the model is not in the table. Uses a given price instead of the
+ * table.
+ */
 export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice): CallCost | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
@@ -80,7 +86,10 @@ export function priceCall(model: string, usage: TokenUsage, given?: ModelPrice):
   return { ...callCost(terms.family, exact), long_context_applied: terms.isLong };
 }
 
-/** Like `priceCall`, but returns a number of pico-dollars, because this is faster for many calls. The result is exact up to $9,007. */
+/**
+ * Like `priceCall`, but returns a number of pico-dollars, because this is faster for many calls. The result is exact up
+ * to $9,007.
+ */
 export function picosOfCall(model: string, usage: TokenUsage, given?: ModelPrice): number | undefined {
   const terms = termsOf(model, usage, given);
   if (!terms) return undefined;
@@ -168,13 +177,18 @@ function callCost(model: string, parts: ExactParts): Omit<CallCost, "long_contex
   };
 }
 
-/** Returns a cost of 0, for calls that nobody bills. These are simulated calls, and messages that Claude Code wrote without a model. */
+/**
+ * Returns a cost of 0, for calls that nobody bills. These are simulated calls, and messages that Claude Code wrote
+ * without a model.
+ */
 export function freeCall(model: string): CallCost {
   const none = { input: 0n, output: 0n, cache_write: 0n, cache_read: 0n, server_tool: 0n };
   return { ...callCost(model, none), long_context_applied: false };
 }
 
-/** Returns the exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars, which are taken as exact. */
+/**
+ * Returns the exact parts of a cost. Facts from before 2026-11-16 have only micro-dollars, which are taken as exact.
+ */
 export function exactCost(cost: CallCost): ExactParts & { readonly total: bigint } {
   const { picos } = cost;
   const amount = (part: keyof NonNullable<typeof picos>): bigint =>
@@ -203,8 +217,9 @@ interface FoundPrice {
 }
 
 /**
- * Matches names such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`, `anthropic/claude-opus-4.5`,
- * `claude-sonnet-4-5[1m]`. The pattern must match the whole name, because a name with an unknown part is another model.
+ * Matches names such as `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, `claude-opus-4-1@20250805`,
+ * `anthropic/claude-opus-4.5`, `claude-sonnet-4-5[1m]`. The pattern must match the whole name, because a name with an
+ * unknown part is another model.
  */
 export const MODEL_NAME =
   /^(?:(?:bedrock|vertex|vertex_ai|openrouter)\/)?(?:(?:anthropic|openai|google|x-ai|moonshotai)\/)?(?:(?<region>[a-z]{2,6}(?:-gov)?)\.)?(?:anthropic\.)?(?<family>(?:claude|gpt|gemini|grok|kimi|o\d)-[a-z0-9.-]+?)(?:[-@]\d{8}|-\d{4}-\d\d-\d\d|-latest|@default)?(?:-v\d+)?(?::\d+)?(?:\[1m\])?$/;
@@ -242,7 +257,8 @@ function lookUp(model: string): FoundPrice | undefined {
 }
 
 /**
- * Returns cache writes by lifetime. If the counts do not add up to the total, all cache writes count as five-minute writes.
+ * Returns cache writes by lifetime. If the counts do not add up to the total, all cache writes count as five-minute
+ * writes.
  */
 function cacheWrites(usage: TokenUsage): { fiveMinutes: number; oneHour: number } {
   const fiveMinutes = count(usage.cache_creation?.ephemeral_5m_input_tokens);

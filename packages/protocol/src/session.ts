@@ -60,7 +60,8 @@ export const Session = z.object({
   total_turns: z.int().nonnegative(),
   ...CostTotals,
   /**
-   * The highest amount that interrupted calls may have cost beyond their known cost. It counts against budgets until `reserved_until`.
+   * The highest amount that interrupted calls may have cost beyond their known cost. It counts against budgets until
+   * `reserved_until`.
    */
   reserved_micros: z.int().nonnegative(),
   /** The latest end of the reservation. An answer of the model ends it earlier. Null if nothing is reserved. */
@@ -122,8 +123,8 @@ export const Message = z.object({
 export type Message = z.infer<typeof Message>;
 
 /**
- * A row of the platform API's messages. Every tool call and every result is a separate row. Rows are numbered from 1 in the order of the
- * transcript.
+ * A row of the platform API's messages. Every tool call and every result is a separate row. Rows are numbered from 1 in
+ * the order of the transcript.
  */
 export const MessageRow = z.object({
   id: Uuid,

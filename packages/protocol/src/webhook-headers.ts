@@ -1,6 +1,6 @@
 /**
- * Returns the headers of a message to a webhook, in the format of Standard Webhooks. The signature covers the id, the time and the body.
- * Its key is the secret without the prefix `whsec_`.
+ * Returns the headers of a message to a webhook, in the format of Standard Webhooks. The signature covers the id, the
+ * time and the body. Its key is the secret without the prefix `whsec_`.
  */
 export async function webhookHeaders({
   secret,

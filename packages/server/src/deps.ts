@@ -106,9 +106,14 @@ export interface ServerDeps {
   readonly store: Store;
   /** Carries the text of a step while the model writes it. */
   readonly live: Live;
-  /** The name of this process in the store, and a function that tells whether another process is known to have ended. */
+  /**
+   * The name of this process in the store, and a function that tells whether another process is known to have ended.
+   */
   readonly process?: { readonly owner: string; readonly isDead: (owner: string) => boolean } | undefined;
-  /** Reserves capacity of this process for a session that begins with a prompt. Without it, any worker may claim the session. */
+  /**
+   * Reserves capacity of this process for a session that begins with a prompt. Without it, any worker may claim the
+   * session.
+   */
   readonly reserve?: Engine["reserve"] | undefined;
   /** Tells the engine, which gives sessions to workers, that a session may have work to do. */
   readonly wake?: Engine["wake"] | undefined;
@@ -166,7 +171,9 @@ export interface ServerDeps {
   readonly policyOf?: ((principal: Principal) => KeyPolicy) | undefined;
   /** Tells whether the operator has rules for keys of this name. Without this function, no key has rules. */
   readonly hasKeyRules?: ((name: string) => boolean) | undefined;
-  /** `of` returns the operator's caps for a run. `agents` lists the names of agents with caps. Undefined without caps. */
+  /**
+   * `of` returns the operator's caps for a run. `agents` lists the names of agents with caps. Undefined without caps.
+   */
   readonly caps?: { readonly of: (owner: RunOwner) => readonly Cap[]; readonly agents: readonly string[] } | undefined;
   /** Describes in sentences what a key may do. */
   readonly explainKey?: ((principal: Principal) => Promise<readonly string[]>) | undefined;

@@ -62,7 +62,9 @@ interface NewKey {
 /** Makes, lists, rotates, revokes and recognises API keys. Only hashes of keys are stored. */
 export interface Keys {
   make(input: NewKey): Promise<string>;
-  /** Returns all keys, newest first, even revoked and expired keys. With `tenant`, returns only the keys of this tenant. */
+  /**
+   * Returns all keys, newest first, even revoked and expired keys. With `tenant`, returns only the keys of this tenant.
+   */
   list(tenant?: string): Promise<readonly KeyInfo[]>;
   /** Every key that is neither revoked nor expired. */
   valid(): Promise<readonly KeyInfo[]>;
@@ -105,7 +107,9 @@ export function allows(principal: Pick<Principal, "scopes">, scope: KeyScope): b
   return principal.scopes.some((given) => ALLOWS[given].includes(scope));
 }
 
-/** Whether a caller sees the system prompts of agents. A caller who may run an agent could ask the agent for its prompt. */
+/**
+ * Whether a caller sees the system prompts of agents. A caller who may run an agent could ask the agent for its prompt.
+ */
 export function seesPrompts(caller: Pick<Principal, "scopes">): boolean {
   return allows(caller, "run");
 }
@@ -118,7 +122,10 @@ export function isGood({ revoked_at, expires_at }: Pick<KeyInfo, "revoked_at" | 
 export function createKeys({ records, now = Date.now }: { records: Records; now?: () => number }): Keys {
   const known = new Map<string, { readonly stored: StoredKey | undefined; readonly at: number }>();
 
-  /** The last key of each connection with its hash. A connection usually sends the same key again, and needs no second hash. */
+  /**
+   * The last key of each connection with its hash. A connection usually sends the same key again, and needs no second
+   * hash.
+   */
   const sent = new WeakMap<object, { readonly key: string; readonly keyId: string }>();
 
   function idOf(key: string, connection: object | undefined): string {

@@ -9,7 +9,10 @@ export interface LoginsDeps {
   readonly now: () => number;
 }
 
-/** Logins of browsers. A random value in a cookie stands for a key for 12 hours. Only the value's hash and the id of the key are stored. */
+/**
+ * Logins of browsers. A random value in a cookie stands for a key for 12 hours. Only the value's hash and the id of the
+ * key are stored.
+ */
 export interface Logins {
   /** Creates a login for a key. Returns the value of its cookie. */
   begin(principal: Principal): Promise<string>;
@@ -33,7 +36,10 @@ type StoredLogin = z.infer<typeof StoredLogin>;
 
 /** Where logins are stored: with the keys, in a tenant that no request can belong to. */
 const PLACE = { tenant: "$keys", kind: "login" } as const;
-/** How long a recognised login is not looked up again. A login that ended in another process may keep working for this time. */
+/**
+ * How long a recognised login is not looked up again. A login that ended in another process may keep working for this
+ * time.
+ */
 const REMEMBER_MS = 2000;
 const REMEMBERED = 10_000;
 

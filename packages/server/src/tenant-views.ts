@@ -21,7 +21,10 @@ export interface TenantView {
 /** How many views are kept in memory. */
 const MOST_VIEWS = 1000;
 
-/** Returns the data that a caller may see. The data is of the caller's tenant, with system prompts only if the caller may run agents. */
+/**
+ * Returns the data that a caller may see. The data is of the caller's tenant, with system prompts only if the caller
+ * may run agents.
+ */
 export type ViewOf = (caller: Pick<Principal, "tenant" | "scopes"> & Partial<Pick<Principal, "name">>) => TenantView;
 
 /** Creates the views of tenants. A view is created when it is first needed. */

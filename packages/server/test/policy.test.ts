@@ -1,4 +1,7 @@
-/** The operator's policy on a real server: what each key may run, and the message of each rejection. A stub replaces Claude Code. */
+/**
+ * The operator's policy on a real server: what each key may run, and the message of each rejection. A stub replaces
+ * Claude Code.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

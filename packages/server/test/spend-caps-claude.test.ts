@@ -1,4 +1,7 @@
-/** Caps on the spending of Claude Code: the real binary, with and without a sandbox, against a simulator whose answers have a price. */
+/**
+ * Caps on the spending of Claude Code: the real binary, with and without a sandbox, against a simulator whose answers
+ * have a price.
+ */
 import { createKeys } from "@skein/server";
 import type { Step } from "@skein/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -102,7 +105,8 @@ describe.each([
           );
           expect(await spent(call, of)).toBeLessThanOrEqual(1);
         }
-        // The rest of the cap does not pay for another answer. So the server does not start Claude Code, or rejects its call.
+        // The rest of the cap does not pay for another answer. So the server does not start Claude Code, or rejects its
+        // call.
         const next = await begun(call, [{ text: "Once more.", usage: DEAR }], agent);
         expect(await settled(call, next)).toMatchObject({ status: "failed" });
         expect(await failure(call, next)).toMatch(/^budget: (?:The .* may spend|The rest of)/);

@@ -178,7 +178,8 @@ break' AS text, 9007199254740993 AS large, 1.5::DECIMAL(9, 2) AS price, TIMESTAM
     const { status, headers, bytes } = await ask(url, key, "SELECT range FROM range(5)", { accept });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/vnd.apache.arrow.stream");
-    // The first bytes of an Arrow stream, and the mark at its end. packages/sql/test/sandbox.test.ts reads such a stream.
+    // The first bytes of an Arrow stream, and the mark at its end. packages/sql/test/sandbox.test.ts reads such a
+    // stream.
     expect([...bytes.subarray(0, 4)]).toEqual([255, 255, 255, 255]);
     expect([...bytes.subarray(-8)]).toEqual([255, 255, 255, 255, 0, 0, 0, 0]);
     const wrong = await ask(url, key, "SELECT error('enough') FROM range(5)", { accept });

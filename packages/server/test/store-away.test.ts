@@ -68,7 +68,8 @@ test("while PostgreSQL hangs every request is answered within 6 s, and the run c
     expect(health?.said).toMatchObject({ status: "unhealthy", failing: ["store"] });
     expect(ready?.said.error).toMatchObject({ code: "store_unavailable", message: "The store does not answer." });
     expect(claude?.said).toMatchObject({ status: "unhealthy", dependencies: { store: { status: "error" } } });
-    // Health checks give up after 1 s, other requests after 5 s. The limits below are longer because the machine may be busy.
+    // Health checks give up after 1 s, other requests after 5 s. The limits below are longer because the machine may be
+    // busy.
     for (const { ms } of await Promise.all(open)) expect(ms).toBeLessThan(4000);
     for (const { status, ms } of await Promise.all(asked)) {
       expect(status).toBe(503);

@@ -12,8 +12,8 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
     const refuse = (): void => {
       chunks.length = 0;
       const tooLarge = (): void => reject(new ApiError(413, { headers: { connection: "close" } }));
-      // The rest of the body is read and dropped before the error is sent. Otherwise a client that is still sending would
-      // see only a closed connection. After `limit` dropped bytes, the error is sent at once.
+      // The rest of the body is read and dropped before the error is sent. Otherwise a client that is still sending
+      // would see only a closed connection. After `limit` dropped bytes, the error is sent at once.
       let dropped = 0;
       request.removeAllListeners("data").on("data", (chunk: Buffer) => {
         dropped += chunk.length;

@@ -24,16 +24,20 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
   /** Agents that this agent may call. For the model, a subagent is a tool with the name of the subagent. */
   readonly subagents?: readonly Agent[];
   /**
-   * Folders with skills. A folder is a skill with a SKILL.md, or contains such folders. The model loads a skill when a task needs it.
+   * Folders with skills. A folder is a skill with a SKILL.md, or contains such folders. The model loads a skill when a
+   * task needs it.
    */
   readonly skills?: readonly string[];
-  /** Checks a final answer. If it returns a sentence or `[false, sentence]`, the model gets the sentence and answers again. */
+  /**
+   * Checks a final answer. If it returns a sentence or `[false, sentence]`, the model gets the sentence and answers
+   * again.
+   */
   readonly validate?: Validate;
   /** Functions that may watch, change or reject model calls and tool calls. */
   readonly hooks?: Hooks;
   /**
-   * The type of the final answer: a zod 4 schema, or a Standard Schema with a JSON Schema. `output` of a result has the answer in this
-   * type.
+   * The type of the final answer: a zod 4 schema, or a Standard Schema with a JSON Schema. `output` of a result has the
+   * answer in this type.
    */
   readonly output?: OutputSchema<Output>;
   /** A custom agent memory. To use an agent memory of Skein instead, set `memory_store_type`. */
@@ -45,7 +49,8 @@ export interface AgentOptions<Output = unknown, Tools extends readonly Tool[] = 
    */
   readonly store?: string | Store;
   /**
-   * Additional models by name. A value has settings or is a model object of the AI SDK (`{ "google/gemini-3-pro": google("gemini-3-pro")
+   * Additional models by name. A value has settings or is a model object of the AI SDK (`{ "google/gemini-3-pro":
+   * google("gemini-3-pro")
    * }`).
    */
   readonly models?: GivenModels;

@@ -36,7 +36,10 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   readonly finalMessage: Message | null;
   /** The text of the last answer, after its last tool block. */
   readonly finalAnswer: string;
-  /** The final answer in the type of the agent's `output`. Null if the agent has no `output` or the run was not completed. */
+  /**
+   * The final answer in the type of the agent's `output`. Null if the agent has no `output` or the run was not
+   * completed.
+   */
   readonly output: Output | null;
   /** The results of the run's tool calls. The result of a tool with an output schema has the type of this schema. */
   readonly toolResults: readonly ToolResult<Tools>[];
@@ -52,7 +55,10 @@ export interface AgentResult<Output = unknown, Tools extends readonly Tool[] = r
   /** The usage of all runs of the session. */
   readonly cumulativeUsage: UsageTotals;
   readonly cost: CostBreakdown | null;
-  /** True if part of `usage` is estimated, because an answer broke off. The answer may have cost up to `reservedMicros` more. */
+  /**
+   * True if part of `usage` is estimated, because an answer broke off. The answer may have cost up to `reservedMicros`
+   * more.
+   */
   readonly estimated: boolean;
   readonly reservedMicros: number;
   /** True if the built-in simulation answered instead of a model. */
@@ -80,7 +86,9 @@ export interface AgentLog {
   readonly durationMs: number | null;
 }
 
-/** Waits until a run is over or waits for an answer, and returns its result. If the signal aborts, the run is cancelled. */
+/**
+ * Waits until a run is over or waits for an answer, and returns its result. If the signal aborts, the run is cancelled.
+ */
 export async function runOutcome(watched: Watched): Promise<AgentResult> {
   const events: Event[] = [];
   const following = followRun(watched);

@@ -180,8 +180,8 @@ export function createAgent<Output = unknown, Tools extends readonly Tool[] = re
 }
 
 /**
- * Returns the same agent with other options, because the command line sets the store. Returns undefined for an agent that `createAgent`
- * did not make.
+ * Returns the same agent with other options, because the command line sets the store. Returns undefined for an agent
+ * that `createAgent` did not make.
  */
 export function agentWith(agent: Agent, change: (options: AgentOptions) => AgentOptions): Agent | undefined {
   const options = optionsOfAgents.get(agent);

@@ -24,8 +24,8 @@ export interface BackedUp {
 export type Progress = (moved: Moved) => void;
 
 /**
- * Makes a backup of sessions, records, agent memories and generated files in a new folder. Other processes may use the store during the
- * backup. The folder exists only when the backup is complete.
+ * Makes a backup of sessions, records, agent memories and generated files in a new folder. Other processes may use the
+ * store during the backup. The folder exists only when the backup is complete.
  */
 export async function backup(storeUrl: string, folder: string, progress?: Progress): Promise<BackedUp> {
   const { scheme, place } = placeOf(storeUrl);
@@ -117,7 +117,8 @@ async function copySqlite(file: string, part: string): Promise<void> {
 }
 
 /**
- * Copies the files of a store. Other processes may write meanwhile: logs only grow, and opening the copy cuts off an incomplete last line.
+ * Copies the files of a store. Other processes may write meanwhile: logs only grow, and opening the copy cuts off an
+ * incomplete last line.
  */
 async function copyFolder(folder: string, to: string): Promise<void> {
   const memory = memoryFileOf(`file:${folder}`) ?? "";

@@ -41,10 +41,14 @@ export interface Config {
   readonly claudeCode: string | undefined;
   /** How many days the audit log is kept, not parsed yet. */
   readonly auditDays: string | undefined;
-  /** The keys that encrypt secrets in the store: their text in `key`, or the path of a file in `file`. `lost` has the ids of lost keys. */
+  /**
+   * The keys that encrypt secrets in the store: their text in `key`, or the path of a file in `file`. `lost` has the
+   * ids of lost keys.
+   */
   readonly secrets: { readonly key?: string; readonly file?: string; readonly lost?: string };
   /**
-   * The mode of the sandbox: `required`, `preferred` or `off`. If undefined, the mode depends on who can reach the server.
+   * The mode of the sandbox: `required`, `preferred` or `off`. If undefined, the mode depends on who can reach the
+   * server.
    */
   readonly sandbox: string | undefined;
   /** The options of Claude Code that requests may use, not parsed yet. */
@@ -58,7 +62,10 @@ export interface Config {
   /** With `true`, spans contain the content of messages. */
   readonly traceContent: string | undefined;
   readonly traceService: string | undefined;
-  /** Additional host names that requests may use. `allowedOrigins` has additional origins whose pages may call the server. */
+  /**
+   * Additional host names that requests may use. `allowedOrigins` has additional origins whose pages may call the
+   * server.
+   */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
   /** Addresses that webhooks may call in addition to public addresses. */
@@ -69,8 +76,8 @@ export interface Config {
    */
   readonly openedToModels: { readonly addresses: readonly string[]; readonly keyVariables: readonly string[] };
   /**
-   * Claude Code's data directories that may be read over HTTP, or `off`. `historyKeys` are keys that may read them in addition to admin
-   * keys.
+   * Claude Code's data directories that may be read over HTTP, or `off`. `historyKeys` are keys that may read them in
+   * addition to admin keys.
    */
   readonly history: readonly string[];
   readonly historyKeys: readonly string[];
@@ -229,7 +236,10 @@ export function saySimulationOnce(config: Config, say: (sentence: string) => voi
   say(`${why}: the model is a simulation. Its answers are made up and cost nothing.`);
 }
 
-/** Returns the home folder, even if HOME is empty. If the result were empty, files would be written to the working folder. */
+/**
+ * Returns the home folder, even if HOME is empty. If the result were empty, files would be written to the working
+ * folder.
+ */
 function home(): string {
   return homedir() || userInfo().homedir;
 }

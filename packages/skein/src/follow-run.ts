@@ -7,7 +7,8 @@ import type { Host } from "./host.ts";
 export interface Watched extends Omit<WatchedRun, "followsPrompt" | "stopsAtWait" | "cancelOn"> {
   readonly host: Host;
   /**
-   * If true, watching also ends when an earlier run waits for an answer, because the watched run cannot begin before the answer.
+   * If true, watching also ends when an earlier run waits for an answer, because the watched run cannot begin before
+   * the answer.
    */
   readonly stopsBehind?: boolean;
   /** Only events after this sequence are streamed, or given to `onEvent`. */

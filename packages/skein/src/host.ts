@@ -135,8 +135,8 @@ export interface Host {
 }
 
 /**
- * Returns the tools of a stored agent, including tools that its callers run. Returns undefined if this process lacks a tool. Then another
- * process must run the session.
+ * Returns the tools of a stored agent, including tools that its callers run. Returns undefined if this process lacks a
+ * tool. Then another process must run the session.
  */
 function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> | undefined {
   const { frontend_tools: frontend } = agent.extras;
@@ -155,7 +155,8 @@ function toolsOf(agent: AgentConfig, own: ReadonlyMap<string, Tool>): ReadonlyMa
 type OwnCode = Pick<HostOptions, "tools" | "skills">;
 
 /**
- * Returns the tools of this process for a stored agent. Adds the tool for skills if this process has all skills of the agent.
+ * Returns the tools of this process for a stored agent. Adds the tool for skills if this process has all skills of the
+ * agent.
  */
 function ownTools(
   agent: AgentConfig | null,

@@ -24,8 +24,8 @@ export async function importFile(file: string): Promise<object> {
 }
 
 /**
- * Returns the line of an error in a file, as `:LINE`. The stack of a syntax error begins with the file's path. Other stacks have the
- * file's URL.
+ * Returns the line of an error in a file, as `:LINE`. The stack of a syntax error begins with the file's path. Other
+ * stacks have the file's URL.
  */
 function lineIn({ stack = "" }: Error, path: string): string {
   const url = pathToFileURL(path).href;
@@ -40,7 +40,9 @@ function elsewhere({ stack = "" }: Error): string {
   return place === undefined ? "" : ` (${place})`;
 }
 
-/** Says how to install Skein if the project of the file does not have it. A command in PATH does not install it there. */
+/**
+ * Says how to install Skein if the project of the file does not have it. A command in PATH does not install it there.
+ */
 function whatToInstall(error: Error, path: string): string {
   if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") return "";
   if (!/^Cannot find package '(?:skein|@skein\/[a-z]+)'/.test(error.message)) return "";

@@ -3,7 +3,8 @@ import { dirname } from "node:path";
 import { KnownError } from "@skein/protocol";
 
 /**
- * Makes a folder and its missing parents. Only their owner can read them. If this fails, throws an error that tells the user what to do.
+ * Makes a folder and its missing parents. Only their owner can read them. If this fails, throws an error that tells the
+ * user what to do.
  *
  * Makes the folders one by one, because Node's `mkdir` with `recursive` never returns below `/proc`. The kernel reports
  * existing folders there as missing.

@@ -29,7 +29,10 @@ interface ModelObject extends Pick<ModelSettings, "price" | "abilities"> {
 /** Models by name, as settings or as model objects. */
 export type ConfiguredModels = Readonly<Record<string, ModelSettings | ModelObject>>;
 
-/** Models by name in the options of a program: settings, a model object of the AI SDK, or a model object with a price and abilities. */
+/**
+ * Models by name in the options of a program: settings, a model object of the AI SDK, or a model object with a price
+ * and abilities.
+ */
 export type GivenModels = Readonly<Record<string, z.input<typeof ModelSettings> | ModelObject | ModelObject["model"]>>;
 
 /** Checks the models of a program or a config file. */
@@ -88,7 +91,9 @@ export interface OwnCatalog extends ModelCatalog {
   forClaudeCode(tenant: string, name: string): Promise<BrokeredModel | undefined>;
 }
 
-/** Creates the model catalog of a process. It has configured models, models in the store, and models of known providers. */
+/**
+ * Creates the model catalog of a process. It has configured models, models in the store, and models of known providers.
+ */
 export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
   const { claude, records, configured = {}, now = Date.now } = deps;
   const secrets = createSecrets(records);
@@ -101,8 +106,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 
   /** Returns the same model for the same settings, because models have no state. */
   function modelOf(name: string, settings: ModelSettings, own?: AddedModel): Model {
-    // This is a fast path, because a step asks for its model several times. The settings stay the same objects until the models are read
-    // again.
+    // This is a fast path, because a step asks for its model several times. The settings stay the same objects until
+    // the models are read again.
     const last = asked.get(name);
     if (last?.settings === settings && last.own === own) return last.model;
     const key = JSON.stringify([name, settings, own]);
@@ -203,8 +208,8 @@ export function createModelCatalog(deps: CatalogDeps): OwnCatalog {
 }
 
 /**
- * Tells whether settings only correct the price or the context window of Claude. Such settings do not change how Claude is called. A
- * tenant cannot correct the price of calls that are made with the operator's API key.
+ * Tells whether settings only correct the price or the context window of Claude. Such settings do not change how Claude
+ * is called. A tenant cannot correct the price of calls that are made with the operator's API key.
  */
 function isCorrection(name: string, settings: ModelSettings, own: AddedModel | undefined): boolean {
   if (!isClaudeName(name) || own?.key !== undefined || (own?.isGuarded && own.tenant !== "default")) return false;

@@ -32,7 +32,8 @@ interface Trial {
 }
 
 /**
- * Tests each ability with a small call, and the cache with two calls. If the model does not answer the first call, makes no more calls.
+ * Tests each ability with a small call, and the cache with two calls. If the model does not answer the first call,
+ * makes no more calls.
  */
 export async function* tryModel(name: string, model: Model, signal: AbortSignal): AsyncGenerator<ModelTrial> {
   let isSilent = false;

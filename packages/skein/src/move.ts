@@ -43,8 +43,8 @@ export async function openTarget(from: Store, url: string): Promise<MoveTarget> 
 }
 
 /**
- * Rejects two addresses of the same store, because a move would pause its runs for ever. Writes a record to `to`, and tries to read it
- * from `from`.
+ * Rejects two addresses of the same store, because a move would pause its runs for ever. Writes a record to `to`, and
+ * tries to read it from `from`.
  */
 async function refuseSame(from: Store, to: Store): Promise<void> {
   const mark = { tenant: "$move", kind: "mark", id: randomUUID() };

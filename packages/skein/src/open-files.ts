@@ -13,8 +13,8 @@ export interface OpenFiles {
 }
 
 /**
- * Opens the storage of generated files at a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. The settings of S3 come from the standard
- * `AWS_…` variables.
+ * Opens the storage of generated files at a folder, `file:FOLDER` or `s3://BUCKET/PREFIX`. The settings of S3 come from
+ * the standard `AWS_…` variables.
  */
 export async function openFiles(address: string, s3: S3Config = readConfig().s3): Promise<FileStore> {
   checkFiles(address, s3);
@@ -60,8 +60,8 @@ export function folderIn(address: string): string {
 }
 
 /**
- * Opens the storage for generated files of a server. Default: beside the sessions, so that all servers on the same store read the same
- * files.
+ * Opens the storage for generated files of a server. Default: beside the sessions, so that all servers on the same
+ * store read the same files.
  */
 export async function openServerFiles(options: {
   readonly filesUrl?: string | undefined;
@@ -80,8 +80,8 @@ export async function openServerFiles(options: {
 }
 
 /**
- * Returns the folder for generated files beside a store on disk. Returns undefined for PostgreSQL, because the database stores generated
- * files.
+ * Returns the folder for generated files beside a store on disk. Returns undefined for PostgreSQL, because the database
+ * stores generated files.
  */
 function folderBeside(storeUrl: string, dataDir: string): string | undefined {
   const { scheme, place } = placeOf(storeUrl);

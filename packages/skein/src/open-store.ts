@@ -12,8 +12,8 @@ export interface OpenStoreOptions {
   /** The clock for the times of events. */
   readonly now?: () => number;
   /**
-   * The storage for large texts of new events. Without it, new large texts stay in the store, and earlier large texts are read from
-   * `SKEIN_FILES`.
+   * The storage for large texts of new events. Without it, new large texts stay in the store, and earlier large texts
+   * are read from `SKEIN_FILES`.
    */
   readonly files?: FileStore | undefined;
   readonly report?: (error: unknown) => void;
@@ -116,7 +116,10 @@ async function named<Opened>(path: string, open: (path: string) => Opened | Prom
   }
 }
 
-/** Returns the error if PostgreSQL rejects the user, the password or the database. Also returns it if the user may not create tables. */
+/**
+ * Returns the error if PostgreSQL rejects the user, the password or the database. Also returns it if the user may not
+ * create tables.
+ */
 function refusal(error: unknown): KnownError | undefined {
   const { code = "", message } = error as { code?: string; message: string };
   if (!/^(3D000|28000|28P01|42501)$/.test(code)) return undefined;

@@ -2,7 +2,8 @@ import { createRequire } from "node:module";
 import { KnownError } from "@skein/protocol";
 
 /**
- * Parts that users install only if they need them. `name` is the package, and `need` is the first half of the error for a missing package.
+ * Parts that users install only if they need them. `name` is the package, and `need` is the first half of the error for
+ * a missing package.
  */
 const PARTS = {
   postgres: { need: "PostgreSQL stores need", name: "pg" },
@@ -77,7 +78,8 @@ export async function optionalPart<Loaded>(part: OptionalPart, load: () => Promi
 }
 
 /**
- * Tells whether an error means that this package is missing. Node's error has the package in quotes. A different missing module is a bug.
+ * Tells whether an error means that this package is missing. Node's error has the package in quotes. A different
+ * missing module is a bug.
  */
 function isMissing(error: unknown, name: string): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown };

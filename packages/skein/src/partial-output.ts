@@ -27,8 +27,8 @@ export function createPartialOutputs(): (draft: Draft) => Promise<PartialDraft<u
 }
 
 /**
- * Reads a JSON object piece by piece, and returns the object so far. Later pieces do not change earlier results. Before the first `{`, the
- * result is undefined.
+ * Reads a JSON object piece by piece, and returns the object so far. Later pieces do not change earlier results. Before
+ * the first `{`, the result is undefined.
  */
 function createPartialReader(): (piece: string) => Promise<object | undefined> {
   const pieces: string[] = [];

@@ -77,8 +77,8 @@ export function registrationsOf(agent: Agent): readonly RegisteredAgent[] {
 }
 
 /**
- * Makes the registrations of the agent with these options and of all its subagents. The agent is the first. Throws `invalid` for wrong
- * options.
+ * Makes the registrations of the agent with these options and of all its subagents. The agent is the first. Throws
+ * `invalid` for wrong options.
  */
 export function registrations(options: AgentOptions): readonly [RegisteredAgent, ...RegisteredAgent[]] {
   const own = registration(options);
@@ -165,8 +165,8 @@ function checkedConfig(config: Readonly<Record<string, unknown>>): z.output<type
 }
 
 /**
- * Checks the types of options, for callers without TypeScript. Without this check, a wrong option would cause an error only later, in
- * other code.
+ * Checks the types of options, for callers without TypeScript. Without this check, a wrong option would cause an error
+ * only later, in other code.
  */
 function checkParts({ tools = [], subagents = [], skills = [], validate, hooks = {} }: AgentOptions): void {
   const refuse = (sentence: string): never => {

@@ -1,4 +1,7 @@
-/** Skills of agents: problems of a folder are reported at the start, and the model can load only the skills of its agent. */
+/**
+ * Skills of agents: problems of a folder are reported at the start, and the model can load only the skills of its
+ * agent.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -21,8 +21,8 @@ import { createTranscripts } from "./transcripts/transcripts.ts";
 
 interface SqlOptions {
   /**
-   * Claude Code's data directories, and the folders that `withSources` of @skein/history made for other coding agents. Default: the
-   * usual directories of Claude Code.
+   * Claude Code's data directories, and the folders that `withSources` of @skein/history made for other coding agents.
+   * Default: the usual directories of Claude Code.
    */
   readonly roots?: readonly string[];
   /**
@@ -59,7 +59,10 @@ export interface Sql {
   interrupt(): void;
   /** Returns every table with its columns and their meanings. */
   tables(): Promise<readonly Table[]>;
-  /** Returns the size of the transcripts that queries read from the files, because the saved copy of them is out of date. */
+  /**
+   * Returns the size of the transcripts that queries read from the files, because the saved copy of them is out of
+   * date.
+   */
   scannedBytes(): number;
   close(): void;
 }

@@ -1,4 +1,7 @@
-/** The error for a statement that DuckDB rejected. The message comes from DuckDB and marks the place in the statement if possible. */
+/**
+ * The error for a statement that DuckDB rejected. The message comes from DuckDB and marks the place in the statement if
+ * possible.
+ */
 export class SqlError extends Error {
   override readonly name = "SqlError";
   readonly sql: string;

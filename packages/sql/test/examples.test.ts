@@ -47,7 +47,9 @@ test("every example except the example about runs reads the sessions of all codi
     expect([name, statement]).toEqual([name, expect.stringMatching(name === "longest-runs" ? /agent\./ : /history\./)]);
 });
 
-/** Writes a session of half an hour: a prompt, a failed edit, a successful edit, a subagent, and a line that is cut off. */
+/**
+ * Writes a session of half an hour: a prompt, a failed edit, a successful edit, a subagent, and a line that is cut off.
+ */
 function worked(): string {
   const root = folder();
   const path = `projects/-app/${SESSION}`;

@@ -255,7 +255,8 @@ test.skipIf(!hasBubblewrap)(
     const history = { roots, cacheFolder: folder() };
     const found = findSandbox(COMMAND_FOLDERS, { history });
     if ("problem" in found) throw new Error(found.problem);
-    // This program replaces the sandbox's program and looks at every file, as if a statement had taken control of the process.
+    // This program replaces the sandbox's program and looks at every file, as if a statement had taken control of the
+    // process.
     const given = found.args({ memoryBytes: 1e9, cpuSeconds: 10 }, folder(), { isTrial: true });
     const look = `const { readdirSync } = require("node:fs");
       console.log(JSON.stringify(readdirSync("/", { recursive: true, withFileTypes: true })

@@ -21,7 +21,9 @@ const TITLES = [
 
 const AGENTS = ["Fixer", "Helper", "Research", "Support", "Reports"] as const;
 
-/** Returns short sessions of the last weeks, fewer on two days of each week, for the calendar, the charts and the list. */
+/**
+ * Returns short sessions of the last weeks, fewer on two days of each week, for the calendar, the charts and the list.
+ */
 export function past(weeks: number): readonly Story[] {
   const stories: Story[] = [];
   for (let day = 2; day < weeks * 7; day++) {

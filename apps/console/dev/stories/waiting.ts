@@ -1,6 +1,9 @@
 import { type Outputs, type Story, tokens } from "../story.ts";
 
-/** Sessions that wait for a person: for approvals (of a payment, an edit and a command), an answer, and a tool of the client. */
+/**
+ * Sessions that wait for a person: for approvals (of a payment, an edit and a command), an answer, and a tool of the
+ * client.
+ */
 export const waiting: readonly Story[] = [
   {
     agent: "Billing",

@@ -14,7 +14,10 @@ export function useTools() {
   return useQuery({ queryKey: ["tools"], queryFn: () => api.tools(), staleTime: 60_000 });
 }
 
-/** Returns a function that names the tools of an agent that this server does not have. Without them, no session of the agent runs. */
+/**
+ * Returns a function that names the tools of an agent that this server does not have. Without them, no session of the
+ * agent runs.
+ */
 export function useMissingTools(): (agent: Agent) => readonly string[] {
   const { data } = useTools();
   return (agent) => (data ? missingTools(agent, data) : []);

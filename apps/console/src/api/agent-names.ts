@@ -18,8 +18,8 @@ interface AgentNames {
 }
 
 /**
- * Returns the names of agents by their ids. The server does not store agents from a file or from the command line, so their
- * names come from their sessions.
+ * Returns the names of agents by their ids. The server does not store agents from a file or from the command line, so
+ * their names come from their sessions.
  */
 export function useAgentNames(ids: readonly string[]): AgentNames {
   const api = useApi();

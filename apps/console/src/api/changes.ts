@@ -170,8 +170,8 @@ function createNews(queries: QueryClient): News {
 }
 
 /**
- * Returns the list of active sessions after a change of a session. Adds or replaces its row, or removes the row if the session
- * is no longer active.
+ * Returns the list of active sessions after a change of a session. Adds or replaces its row, or removes the row if the
+ * session is no longer active.
  */
 function withRow(active: readonly Session[], session: Session): readonly Session[] {
   const others = active.filter(({ id }) => id !== session.id);

@@ -1,8 +1,8 @@
 import { timedFetch } from "./server-clock.ts";
 
 /**
- * Whether the server answers this page. Requests of all kinds say it, so streams and error messages need not find it out for
- * themselves.
+ * Whether the server answers this page. Requests of all kinds say it, so streams and error messages need not find it
+ * out for themselves.
  */
 let heardAt = 0;
 let lostAt: number | undefined;
@@ -63,7 +63,10 @@ export function lostSince(): number | undefined {
   return lostAt;
 }
 
-/** A server that answers again after a shorter time does not end a pause. Else a stream that always fails would have no pauses. */
+/**
+ * A server that answers again after a shorter time does not end a pause. Else a stream that always fails would have no
+ * pauses.
+ */
 const SHORTEST_LOSS_MS = 1000;
 
 /** Waits for this time before a new attempt. The wait ends when the server answers again, or when the signal aborts. */

@@ -11,8 +11,8 @@ interface PlaceWork {
 }
 
 /**
- * Follows a stream, so that all pages of the browser have at most `PLACES` streams together. Polls while the other pages have
- * `PLACES` streams.
+ * Follows a stream, so that all pages of the browser have at most `PLACES` streams together. Polls while the other
+ * pages have `PLACES` streams.
  */
 export async function withStreamPlace(signal: AbortSignal, { stream, poll }: PlaceWork): Promise<void> {
   // Browsers offer locks only over https and on localhost.

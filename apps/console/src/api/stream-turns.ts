@@ -11,16 +11,16 @@ export interface StreamWork {
   /** Requests the data that the stream would send. Called repeatedly while other pages use all streams. */
   readonly poll: (signal: AbortSignal) => Promise<unknown>;
   /**
-   * Whether this page may keep the stream while it is hidden. Only one hidden page can keep a stream. By default, a hidden page
-   * closes its streams.
+   * Whether this page may keep the stream while it is hidden. Only one hidden page can keep a stream. By default, a
+   * hidden page closes its streams.
    */
   readonly isKept?: () => boolean;
 }
 
 /**
- * Follows a stream while the page is visible, until the signal aborts or the stream is over. A stream holds one of the six
- * connections that a browser has to a server. So a page closes its streams when it is hidden, and before it goes into the
- * back/forward cache. When the page is shown again, the stream continues from its last position.
+ * Follows a stream while the page is visible, until the signal aborts or the stream is over. A stream holds one of the
+ * six connections that a browser has to a server. So a page closes its streams when it is hidden, and before it goes
+ * into the back/forward cache. When the page is shown again, the stream continues from its last position.
  */
 export async function streamInTurns(outer: AbortSignal, { stream, poll, isKept }: StreamWork): Promise<void> {
   while (!outer.aborted) {
@@ -64,8 +64,8 @@ function visibleTurn(outer: AbortSignal): Turn {
 }
 
 /**
- * Waits until the page is shown. If this page may keep its stream, the wait also ends when the page gets the lock `KEEPER`. In
- * this case the turn lasts until the page is shown.
+ * Waits until the page is shown. If this page may keep its stream, the wait also ends when the page gets the lock
+ * `KEEPER`. In this case the turn lasts until the page is shown.
  */
 function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Promise<Turn> {
   return new Promise((resolve) => {
@@ -83,8 +83,8 @@ function hiddenTurn(outer: AbortSignal, isKept: (() => boolean) | undefined): Pr
 }
 
 /**
- * Starts a turn that ends at the latest when `outer` aborts. Calls `looked` whenever the user shows, hides or leaves the
- * page.
+ * Starts a turn that ends at the latest when `outer` aborts. Calls `looked` whenever the user shows, hides or leaves
+ * the page.
  */
 function startTurn(outer: AbortSignal, looked: () => void): Turn {
   const inner = new AbortController();

@@ -132,8 +132,8 @@ function firstLine(text: string): string {
 }
 
 /**
- * Adds tokens, cache and price to each part. Only the totals are exact. The tokens of a part are an estimate, scaled to the
- * counts of the provider. A cache always holds the beginning of a request.
+ * Adds tokens, cache and price to each part. Only the totals are exact. The tokens of a part are an estimate, scaled to
+ * the counts of the provider. A cache always holds the beginning of a request.
  */
 export function pricedBlocks(
   blocks: readonly SentBlock[],

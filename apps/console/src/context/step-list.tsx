@@ -1,7 +1,9 @@
 import type { Step } from "../session/view.ts";
 import { short } from "../ui/amounts.ts";
 
-/** The steps with their tokens: tokens that were read from the cache, tokens that were written to it, and other tokens. */
+/**
+ * The steps with their tokens: tokens that were read from the cache, tokens that were written to it, and other tokens.
+ */
 export function StepList({
   steps,
   at,

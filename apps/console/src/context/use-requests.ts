@@ -23,8 +23,8 @@ interface Requests {
 }
 
 /**
- * Returns the requests of a step and the parts of the chosen request. The parts are compared with the last request of the
- * previous step.
+ * Returns the requests of a step and the parts of the chosen request. The parts are compared with the last request of
+ * the previous step.
  */
 export function useRequests({ id, step, before, attempt }: RequestsOptions): Requests {
   const now = useRequestsOf(id, step);

@@ -1,4 +1,7 @@
-/** Returns the command that resumes a session in its folder. The folder comes from a transcript, so it is quoted for the shell. */
+/**
+ * Returns the command that resumes a session in its folder. The folder comes from a transcript, so it is quoted for the
+ * shell.
+ */
 export function continueCommand({
   directory,
   command,

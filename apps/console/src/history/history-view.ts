@@ -110,8 +110,8 @@ function spend(view: SessionView, step: Step, { usage, model }: HistoryMessage):
 
 interface NewMark {
   /**
-   * Part of the mark's key, because a message may have several marks. The text is not in the key, because the agent's name in
-   * it is loaded later.
+   * Part of the mark's key, because a message may have several marks. The text is not in the key, because the agent's
+   * name in it is loaded later.
    */
   readonly about: "rewound" | "note" | "compacted";
   readonly text: string;

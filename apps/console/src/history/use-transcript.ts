@@ -145,8 +145,8 @@ function joined(was: Loaded, page: Page, where: "before" | "after"): Loaded {
 }
 
 /**
- * Where reading begins: at a position or at an end. Null means the end of a session that may still run, and the beginning of a
- * finished session.
+ * Where reading begins: at a position or at an end. Null means the end of a session that may still run, and the
+ * beginning of a finished session.
  */
 type Place = number | End | null;
 

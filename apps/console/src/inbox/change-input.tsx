@@ -10,8 +10,8 @@ interface ChangeInputProps {
 }
 
 /**
- * Approves a call with a changed input. The form has one field for each value. Text values are edited as text, and other values
- * as JSON.
+ * Approves a call with a changed input. The form has one field for each value. Text values are edited as text, and
+ * other values as JSON.
  */
 export function ChangeInput({ input, isSending, onAnswer, onBack }: ChangeInputProps) {
   const values = Object.entries((input ?? {}) as Record<string, unknown>);

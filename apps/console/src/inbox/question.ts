@@ -41,8 +41,8 @@ function questionOf(one: Record<string, unknown>): Question {
 }
 
 /**
- * Returns the answer in the format for the model. Questions of AskUserQuestion need the format of Claude Code. Other answers
- * are plain text.
+ * Returns the answer in the format for the model. Questions of AskUserQuestion need the format of Claude Code. Other
+ * answers are plain text.
  */
 export function answerText(input: unknown, answers: readonly string[]): string {
   const questions = questionsOf(input);

@@ -117,8 +117,8 @@ function useDetails(session: HistoryKey) {
     queryFn: () => api.historySession(session),
     retry: false,
     staleTime: 10_000,
-    // The first request makes the server count the usage in the background. The page repeats the request until the usage is
-    // known.
+    // The first request makes the server count the usage in the background. The page repeats the request until the
+    // usage is known.
     refetchInterval: ({ state }) => (state.data?.usage === null ? 2000 : false),
   });
 }

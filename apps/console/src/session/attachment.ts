@@ -11,7 +11,10 @@ const PICTURES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image
 const MIB = 1024 * 1024;
 const LARGEST = { picture: 5 * MIB, pdf: 20 * MIB, text: 5 * MIB };
 
-/** Converts a file to a block. Returns a sentence with the reason if the file cannot be sent. The server has the same limits. */
+/**
+ * Converts a file to a block. Returns a sentence with the reason if the file cannot be sent. The server has the same
+ * limits.
+ */
 export async function attachmentOf(file: File): Promise<Attachment | string> {
   const { name, size, type } = file;
   if (PICTURES.has(type)) {

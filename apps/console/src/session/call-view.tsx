@@ -83,7 +83,9 @@ function isEdit({ name }: Call): boolean {
   return /edit|write/i.test(name) && name !== "TodoWrite";
 }
 
-/** Whether the call is a command or an edit, or waits. Such calls are unfolded at first, because people look for them. */
+/**
+ * Whether the call is a command or an edit, or waits. Such calls are unfolded at first, because people look for them.
+ */
 function isShort(call: Call): boolean {
   if (isEdit(call) || call.name === "Bash" || call.state === "waiting") return true;
   return false;
@@ -179,8 +181,8 @@ export function InputView({ call, isWhole = false }: { call: Pick<Call, "name" |
 }
 
 /**
- * Text that the browser breaks only at spaces, so that `--to` does not become `-` and `-to`. Words that are longer than the
- * line still break.
+ * Text that the browser breaks only at spaces, so that `--to` does not become `-` and `-to`. Words that are longer than
+ * the line still break.
  */
 function Words({ text }: { text: string }) {
   return text.split(/(\s+)/).map((part, at) =>
@@ -198,8 +200,8 @@ const EDIT_VALUES =
   "file_path path notebook_path old_string new_string old_str new_str content file_text new_source edits".split(" ");
 
 /**
- * The values of a call that `InputView` leaves out, such as a folder or "replace all". A person must see the whole call before
- * approving it.
+ * The values of a call that `InputView` leaves out, such as a folder or "replace all". A person must see the whole call
+ * before approving it.
  */
 function OtherValues({ values, shown }: { values: Record<string, unknown>; shown: readonly string[] }) {
   const others = Object.entries(values).filter(([name]) => !shown.includes(name));

@@ -6,8 +6,8 @@ import { copiedMessage, foldStep } from "./fold-steps.ts";
 import { type Mark, type Run, type SessionView, placeOf, stepOf } from "./view.ts";
 
 /**
- * Adds one event to the view. The view is changed in place, because a log may have ten thousand events. Each changed item gets
- * a new version. An event of an unknown type is shown by its name.
+ * Adds one event to the view. The view is changed in place, because a log may have ten thousand events. Each changed
+ * item gets a new version. An event of an unknown type is shown by its name.
  */
 export function fold(view: SessionView, event: Event): void {
   if (event.sequence <= view.sequence) return;

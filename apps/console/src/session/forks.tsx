@@ -68,7 +68,10 @@ export function Forks({ session, onFork }: { session: Session; onFork: () => voi
 /** The most levels of the tree that are read, in each direction. */
 const DEEPEST = 8;
 
-/** Reads the parents of the session, and all forks below the oldest parent. If a parent was deleted, the tree begins with its fork. */
+/**
+ * Reads the parents of the session, and all forks below the oldest parent. If a parent was deleted, the tree begins
+ * with its fork.
+ */
 async function forkTree(api: Api, session: Session): Promise<readonly Branch[]> {
   let root = session;
   for (let up = 0; up < DEEPEST && root.parent_session_id !== null; up++) {

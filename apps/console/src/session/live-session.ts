@@ -49,9 +49,9 @@ const WHOLE = 30_000;
 const BACK = 5000;
 
 /**
- * Follows a session and folds its events. The end of the log is read first and shown, and earlier events are loaded afterwards.
- * The view changes with each event, and listeners are called at most once in each animation frame. The client package
- * handles reconnects.
+ * Follows a session and folds its events. The end of the log is read first and shown, and earlier events are loaded
+ * afterwards. The view changes with each event, and listeners are called at most once in each animation frame. The
+ * client package handles reconnects.
  */
 function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: boolean }): LiveSession {
   let view = emptyView();
@@ -118,7 +118,10 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
     tell("live");
   }
 
-  /** Reads earlier events up to the beginning of the log or until `most` events are read. Folds all events again in order. */
+  /**
+   * Reads earlier events up to the beginning of the log or until `most` events are read. Folds all events again in
+   * order.
+   */
   async function readBack(signal: AbortSignal, most: number): Promise<void> {
     const began = from;
     const pages: Event[][] = [];
@@ -238,7 +241,10 @@ function createLiveSession({ api, id, isOver }: { api: Api; id: string; isOver: 
   };
 }
 
-/** Retries until the server answers, because an unreachable server may come back. Throws errors that no retry can change. */
+/**
+ * Retries until the server answers, because an unreachable server may come back. Throws errors that no retry can
+ * change.
+ */
 async function untilAnswered<Answer>(
   ask: () => Promise<Answer>,
   signal: AbortSignal,

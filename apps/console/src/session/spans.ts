@@ -33,7 +33,10 @@ export interface Spans {
   readonly gaps: Gaps;
 }
 
-/** A pause between runs is often hours long. A pause of more than 15 times `SILENCE_MS` is drawn as long as `SILENCE_MS`. */
+/**
+ * A pause between runs is often hours long. A pause of more than 15 times `SILENCE_MS` is drawn as long as
+ * `SILENCE_MS`.
+ */
 const SILENCE_MS = 4000;
 
 interface Raw extends Omit<Span, "from" | "to" | "at"> {

@@ -11,8 +11,8 @@ const LONG = 10;
 const LEFT_OPEN = 5;
 
 /**
- * Returns the number of the last folded step of each long run. Called only once, when the session is loaded, so that nothing
- * folds while somebody reads.
+ * Returns the number of the last folded step of each long run. Called only once, when the session is loaded, so that
+ * nothing folds while somebody reads.
  */
 export function groupSteps(view: SessionView): Map<string, number> {
   const counts = new Map<string, number>();

@@ -7,7 +7,9 @@ export interface TranscriptRow {
   readonly key: string;
   readonly kind: Item["kind"] | "group";
   readonly items: readonly Item[];
-  /** The day that begins with this row. Null for a row of the same day as the row before, and for a first row of today. */
+  /**
+   * The day that begins with this row. Null for a row of the same day as the row before, and for a first row of today.
+   */
   readonly day: string | null;
 }
 

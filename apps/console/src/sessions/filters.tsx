@@ -53,7 +53,9 @@ export function Filters({ agents, models, hasHistory }: FiltersProps) {
   );
 }
 
-/** The menu of sources: Skein, and the coding agents with sessions on the server's machine. Opening the menu loads them. */
+/**
+ * The menu of sources: Skein, and the coding agents with sessions on the server's machine. Opening the menu loads them.
+ */
 function SourceChoice() {
   const api = useApi();
   const [isWanted, setWanted] = useState(false);

@@ -15,7 +15,9 @@ interface ModelRowProps {
 
 type Trial = "none" | "asked" | "running" | { readonly trials: readonly ModelTrial[] } | { readonly problem: string };
 
-/** Shows the address of a model, the place of its API key, and a test. The test costs money, so it only runs on request. */
+/**
+ * Shows the address of a model, the place of its API key, and a test. The test costs money, so it only runs on request.
+ */
 export function ModelRow({ model, isAdmin, onDefault, onRemove }: ModelRowProps) {
   const api = useApi();
   const [trial, setTrial] = useState<Trial>("none");

@@ -9,13 +9,18 @@ const ADAPTERS: readonly (readonly [value: string, word: string])[] = [
   ["openai-compatible", "OpenAI Chat Completions"],
 ];
 
-/** Parses the abilities that the model lacks, such as `images, parallel tools`. The server rejects names that it does not know. */
+/**
+ * Parses the abilities that the model lacks, such as `images, parallel tools`. The server rejects names that it does
+ * not know.
+ */
 function lackedIn(names: string): Record<string, false> {
   const each = names.split(",").map((name) => name.trim().toLowerCase().replaceAll(" ", "_"));
   return Object.fromEntries(each.filter((name) => name !== "").map((name) => [name, false]));
 }
 
-/** The form for a new model. If its name begins with a known provider (`openrouter/…`), all other fields are optional. */
+/**
+ * The form for a new model. If its name begins with a known provider (`openrouter/…`), all other fields are optional.
+ */
 export function NewModel({ onAdd }: { onAdd: (input: NewModelInput) => Promise<boolean> }) {
   const [name, setName] = useState("");
   const [adapter, setAdapter] = useState("");

@@ -36,7 +36,8 @@ export function useLogin(client: Client, linkKey: string | undefined): Login {
   );
   useEffect(() => {
     if (linkKey !== undefined) enter(linkKey);
-    // The user may open the printed link in the tab that asks for the key. Then the browser does not load the page again.
+    // The user may open the printed link in the tab that asks for the key. Then the browser does not load the page
+    // again.
     const take = (): void => {
       const key = takeKey();
       if (key !== undefined) enter(key);

@@ -11,7 +11,10 @@ interface QuestionList {
   readonly leave: () => void;
 }
 
-/** Opens and closes the list of questions and tables, which a narrow window shows only on demand. Escape closes the list. */
+/**
+ * Opens and closes the list of questions and tables, which a narrow window shows only on demand. Escape closes the
+ * list.
+ */
 export function useQuestionList(): QuestionList {
   const [isOpen, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);

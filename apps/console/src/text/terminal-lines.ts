@@ -18,9 +18,9 @@ const STRINGS = /(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u0
 const SEQUENCE = /(?:\u001B\[|\u009B)([0-9;:?<=>!"'$ ]*)([@-~])/g;
 
 /**
- * Converts terminal output to coloured pieces. Only colours and bold type are kept. Sequences that move the cursor, clear
- * the screen, or set a title, link or clipboard are removed. If a program overwrote a line, only the last version is
- * shown.
+ * Converts terminal output to coloured pieces. Only colours and bold type are kept. Sequences that move the cursor,
+ * clear the screen, or set a title, link or clipboard are removed. If a program overwrote a line, only the last version
+ * is shown.
  */
 export function terminalPieces(output: string): readonly TerminalPiece[] {
   const colours = output

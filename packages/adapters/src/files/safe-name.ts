@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The largest length of the original file name, in bytes of UTF-8. Most file systems allow 255 for the whole name, so 74
- * are left for the id. The id of a large text has 69.
+ * The largest length of the original file name, in bytes of UTF-8. Most file systems allow 255 for the whole name, so
+ * 74 are left for the id. The id of a large text has 69.
  */
 const NAME_BYTES = 180;
 
@@ -21,7 +21,10 @@ export function storedName(fileId: string, filename: string): string {
   return `${safeId(fileId)}_${shortened(clean) || "file"}`;
 }
 
-/** Replaces an id by its hash if the id is too long or cannot be part of a file name. Different ids then have different names. */
+/**
+ * Replaces an id by its hash if the id is too long or cannot be part of a file name. Different ids then have different
+ * names.
+ */
 function safeId(fileId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,73}$/.test(fileId)) return fileId;
   const fingerprint = createHash("sha256").update(fileId).digest("hex").slice(0, 16);

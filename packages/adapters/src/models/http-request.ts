@@ -63,7 +63,8 @@ export async function httpRequest(url: string, { method, body, headers, signal }
     sent.on("error", (error) =>
       reject(signal?.aborted ? signal.reason : new TypeError("fetch failed", { cause: error })),
     );
-    // Node's `signal` option would need an eighth of the request's processor time, so this code aborts the request itself.
+    // Node's `signal` option would need an eighth of the request's processor time, so this code aborts the request
+    // itself.
     const abort = (): void => void sent.destroy(new Error("The request was aborted."));
     signal?.addEventListener("abort", abort);
     sent.once("close", () => signal?.removeEventListener("abort", abort));

@@ -1,6 +1,6 @@
 /**
- * A server is stopped in the middle of a turn, and another server takes over. The processes of the first server have ended
- * before the second server takes over.
+ * A server is stopped in the middle of a turn, and another server takes over. The processes of the first server have
+ * ended before the second server takes over.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -112,7 +112,8 @@ test("sums equal the count of every row before and after changes are added up, a
   const store = await opened();
   const sessions: string[] = [];
   for (const { day, ...opened } of [
-    // The first session begins five minutes after midnight in Kathmandu (18:20 UTC), the second ten minutes before midnight (18:05 UTC).
+    // The first session begins five minutes after midnight in Kathmandu (18:20 UTC), the second ten minutes before
+    // midnight (18:05 UTC).
     { day: -2 + 380 / 1440, opened_by: "ci" },
     { day: -1 + 365 / 1440 },
     { day: -1 },

@@ -46,7 +46,8 @@ async function nodesOf(group: Group): Promise<readonly Node[]> {
 }
 
 function nodeOf({ name, options = {}, forms = [] }: Command): Node {
-  // Only a form with a fixed first word, such as `examples` or `export`, gives a word. Other forms begin with a placeholder.
+  // Only a form with a fixed first word, such as `examples` or `export`, gives a word. Other forms begin with a
+  // placeholder.
   const words = forms.flatMap(([form, about]) => {
     const [word = ""] = form.split(" ");
     return /^[a-z]+$/.test(word) ? [{ word, about }] : [];

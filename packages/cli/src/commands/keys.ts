@@ -164,7 +164,10 @@ const seal = defineCommand({
     }),
 });
 
-/** `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server runs. */
+/**
+ * `skein keys`: makes, lists, rotates and revokes API keys, and shows the secret that signs hooks. Works while a server
+ * runs.
+ */
 export const keys: Group = {
   name: "keys",
   summary: "make, list and revoke the API keys of a server, even while it runs",

@@ -83,7 +83,8 @@ async function runPrompt(call: RunCall): Promise<number> {
   const stop = new AbortController();
   const stopListening = onInterrupt(screen, () => stop.abort("The user pressed Ctrl-C."));
   let isUnread = false;
-  // If nobody reads the output, the run is cancelled. Without the cancel, the next process on this store would continue the run.
+  // If nobody reads the output, the run is cancelled. Without the cancel, the next process on this store would continue
+  // the run.
   screen.onUnread(() => {
     isUnread = true;
     stop.abort("Nobody reads the output.");

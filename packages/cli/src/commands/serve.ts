@@ -76,8 +76,8 @@ function sentenceOfPort({ code, syscall }: NodeJS.ErrnoException, { port, host }
 }
 
 /**
- * `stopped` resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this process. If this
- * shell ends, the process gets a new parent. A server of `npm start` then stops too.
+ * `stopped` resolves at the first SIGINT or SIGTERM. npm passes a signal only to the shell between npm and this
+ * process. If this shell ends, the process gets a new parent. A server of `npm start` then stops too.
  */
 function stopSignal(): { readonly stopped: Promise<void>; readonly stopListening: () => void } {
   const { promise: stopped, resolve } = Promise.withResolvers<void>();

@@ -165,8 +165,8 @@ async function run(call: SqlCall): Promise<number> {
 }
 
 /**
- * Returns the roots of all agents on this machine, or the roots for the given folders. Returns undefined if no agent has
- * data.
+ * Returns the roots of all agents on this machine, or the roots for the given folders. Returns undefined if no agent
+ * has data.
  */
 async function allRoots(
   given: readonly string[] | undefined,
@@ -267,7 +267,10 @@ const COMMANDS: ReadonlySet<string> = new Set(["cache", "init", "examples", "exp
 
 const isStopped = (error: SqlError): boolean => error.message.startsWith("INTERRUPT");
 
-/** Stops the statement at the first signal, so that no process or file is left. A second signal ends the command immediately. */
+/**
+ * Stops the statement at the first signal, so that no process or file is left. A second signal ends the command
+ * immediately.
+ */
 function onSignals(stop: () => void): () => void {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   let asked = false;

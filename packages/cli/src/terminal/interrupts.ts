@@ -2,8 +2,8 @@ import type { Screen } from "./screen.ts";
 import { EXIT } from "./exit-codes.ts";
 
 /**
- * Calls `stop` at the first SIGINT and at the first SIGTERM. A second signal of the same kind ends the process. Returns a
- * function that stops listening.
+ * Calls `stop` at the first SIGINT and at the first SIGTERM. A second signal of the same kind ends the process. Returns
+ * a function that stops listening.
  */
 export function onStop(stop: () => void): () => void {
   process.once("SIGINT", stop).once("SIGTERM", stop);

@@ -29,8 +29,8 @@ const LEAST = 16;
 /**
  * Prints rows of plain text as a table, and escapes control characters.
  *
- * On a narrow terminal, ids are shortened and gaps become smaller. Columns without room are put below. Text that is still
- * too long is cut.
+ * On a narrow terminal, ids are shortened and gaps become smaller. Columns without room are put below. Text that is
+ * still too long is cut.
  */
 export function printTable(screen: Screen, titles: readonly string[], rows: readonly (readonly string[])[]): void {
   const space = screen.tableColumns ?? Number.POSITIVE_INFINITY;
@@ -115,7 +115,9 @@ function widthsOf(titles: readonly string[], cells: readonly (readonly string[])
   return titles.map((title, at) => Math.max(widthOf(title), ...cells.map((row) => widthOf(row[at] ?? ""))));
 }
 
-/** Shortens a UUID to its first 13 characters. They contain its time in milliseconds, so they are almost always unique. */
+/**
+ * Shortens a UUID to its first 13 characters. They contain its time in milliseconds, so they are almost always unique.
+ */
 function shortId(cell: string): string {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(cell) ? cell.slice(0, 13) : cell;
 }

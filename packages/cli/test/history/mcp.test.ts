@@ -155,7 +155,8 @@ test.skipIf(!hasBubblewrap)(
     const cache = join(world.env["SKEIN_CACHE_DIR"] ?? "", "sql");
     const copies = (): readonly string[] =>
       existsSync(cache) ? readdirSync(cache).filter((name) => name.endsWith(".duckdb")) : [];
-    // A statement without a table makes no copy of the data. The first statement about the files does not wait for the copy.
+    // A statement without a table makes no copy of the data. The first statement about the files does not wait for the
+    // copy.
     expect(await ask("SELECT 42 AS n")).toContain("42");
     expect(await ask(`SELECT count(*) > 0 AS found FROM claude.messages WHERE session_id = '${first}'`)).toContain(
       "true",

@@ -17,7 +17,9 @@ export interface AgentMemory {
    * were stored.
    */
   update(request: { state: SessionState; answer: string }): Promise<number>;
-  /** Called before a compaction, to save what the compaction drops. The result is recorded in the fact `memory.saved`. */
+  /**
+   * Called before a compaction, to save what the compaction drops. The result is recorded in the fact `memory.saved`.
+   */
   beforeCompaction(state: SessionState): Promise<Record<string, unknown>>;
   /** Called after a compaction, to restore something. The result is recorded in the fact `memory.restored`. */
   afterCompaction(state: SessionState): Promise<Record<string, unknown>>;

@@ -38,7 +38,10 @@ export interface Tool<Name extends string = string, Output = unknown> {
   readonly parse: (input: unknown) => unknown;
   /** Runs a backend tool with checked input. The model sees the result, or the message of the error that it throws. */
   readonly run: (input: unknown, context: ToolContext) => Promise<unknown>;
-  /** Checks what `run` returned, for a tool with an output schema. Throws an error whose message is a sentence for the model. */
+  /**
+   * Checks what `run` returned, for a tool with an output schema. Throws an error whose message is a sentence for the
+   * model.
+   */
   readonly readOutput?: (value: unknown) => Promise<{ readonly output: Output; readonly content: string }>;
   /** The agent that a subagent tool calls. */
   readonly subagent?: string;

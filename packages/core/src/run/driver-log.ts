@@ -15,7 +15,9 @@ export interface DriverLogDeps {
   readonly ids: Ids;
 }
 
-/** The facts of one append. Each fact is folded when it is added, so that the next one can be made from the new state. */
+/**
+ * The facts of one append. Each fact is folded when it is added, so that the next one can be made from the new state.
+ */
 export interface Batch {
   readonly state: SessionState;
   /** The time of all facts of the batch. */

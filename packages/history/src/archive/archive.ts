@@ -1,8 +1,8 @@
 /**
  * Keeps a copy of every transcript, because Claude Code deletes transcripts after a month.
  *
- * The archive is a folder of Skein. Each file of a data directory becomes a folder, which contains the pieces of the file.
- * The archive only grows. A deleted transcript stays in it, and a rewritten transcript starts a new generation.
+ * The archive is a folder of Skein. Each file of a data directory becomes a folder, which contains the pieces of the
+ * file. The archive only grows. A deleted transcript stays in it, and a rewritten transcript starts a new generation.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

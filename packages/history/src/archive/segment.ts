@@ -1,8 +1,8 @@
 /**
  * A piece of an archived file: the compressed bytes of one range. A piece never changes.
  *
- * Its first line is JSON that describes the bytes. A piece is written under another name, flushed and then renamed, so it
- * is complete or does not exist. Several processes may write pieces, because overlapping pieces have the same bytes.
+ * Its first line is JSON that describes the bytes. A piece is written under another name, flushed and then renamed, so
+ * it is complete or does not exist. Several processes may write pieces, because overlapping pieces have the same bytes.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
@@ -18,7 +18,9 @@ export interface SegmentHead {
   readonly to: number;
   /** The hash of the uncompressed bytes. */
   readonly sha256: string;
-  /** A hash of the first and the last bytes before `to`. It changes if the file is rewritten, but not if the file grows. */
+  /**
+   * A hash of the first and the last bytes before `to`. It changes if the file is rewritten, but not if the file grows.
+   */
   readonly check: string;
   /** The modification time of the file when the piece was archived. */
   readonly mtimeMs: number;

@@ -9,7 +9,9 @@ import { toJson } from "./export-json.ts";
 import { redactStrings, toLines } from "./export-lines.ts";
 import { toMarkdown } from "./export-markdown.ts";
 
-/** The format `jsonl` has the unchanged lines of the transcripts: first the session's lines, then its subagents' lines. */
+/**
+ * The format `jsonl` has the unchanged lines of the transcripts: first the session's lines, then its subagents' lines.
+ */
 export type ExportFormat = "json" | "jsonl" | "markdown" | "html";
 
 export interface ExportOptions extends GetSessionOptions {

@@ -96,7 +96,8 @@ function foldFile<State>(
   let data: Uint8Array | undefined;
   readFile(file.path, { from, until: file.size, search }, (region) => {
     if (region.unterminated && keeps) {
-      // The last line may be half written. The result contains it, but the saved state does not. The next call reads it again.
+      // The last line may be half written. The result contains it, but the saved state does not. The next call reads it
+      // again.
       data = facet.encode(state);
       state = facet.decode(data);
     } else if (!region.unterminated) offset = region.offset + (region.end - region.start);

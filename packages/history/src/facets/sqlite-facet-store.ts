@@ -8,8 +8,8 @@ import { noFacetStore, type FacetRow, type FacetStore, type SavedFacet } from ".
  * Opens the index: an SQLite file in Skein's cache folder with facets, which are data that was read from transcripts.
  *
  * The index is a cache. A row is used only if its file still matches. A damaged or foreign database is deleted and made
- * again. Without a writable folder, no index is used. Several processes may use the index at the same time (WAL). A killed
- * process leaves the last committed state.
+ * again. Without a writable folder, no index is used. Several processes may use the index at the same time (WAL). A
+ * killed process leaves the last committed state.
  */
 export function openFacetStore(folder: string | null): FacetStore {
   if (folder === null) return noFacetStore;
@@ -34,7 +34,8 @@ export function openFacetStore(folder: string | null): FacetStore {
 const layoutVersion = 2;
 
 function open(path: string): DatabaseSync {
-  // The module is loaded only by calls that open the index, because some versions of Node print a warning when it loads.
+  // The module is loaded only by calls that open the index, because some versions of Node print a warning when it
+  // loads.
   const { DatabaseSync: Database } = createRequire(import.meta.url)("node:sqlite") as typeof import("node:sqlite");
   const database = new Database(path, { timeout: 5000 });
   try {
@@ -121,7 +122,8 @@ function eachRow(select: StatementSync, values: readonly (string | number)[], on
   try {
     for (const row of select.iterate(...values)) onRow(row);
   } catch {
-    // A page of the index is damaged. The rows before this page are used. For the remaining rows, the files are read again.
+    // A page of the index is damaged. The rows before this page are used. For the remaining rows, the files are read
+    // again.
   }
 }
 

@@ -39,7 +39,10 @@ function parentFileOf(file: DataFile, files: readonly DataFile[]): DataFile | un
   return mains.find((found) => found.encodedPath === file.encodedPath) ?? mains[0];
 }
 
-/** Reads a subagent from lines of the type `progress` in the parent's file. Claude Code 2.1.12 to 2.1.8x wrote such lines. */
+/**
+ * Reads a subagent from lines of the type `progress` in the parent's file. Claude Code 2.1.12 to 2.1.8x wrote such
+ * lines.
+ */
 function inlineAgent(
   wanted: string,
   agentId: string,

@@ -150,8 +150,8 @@ function unreadable(file: DataFile): SessionNotFoundError {
 }
 
 /**
- * Returns the messages of the active thread: no rewound branches, no side chains, and no messages before a compaction. If
- * the last compaction has no readable summary, the messages before it stay.
+ * Returns the messages of the active thread: no rewound branches, no side chains, and no messages before a compaction.
+ * If the last compaction has no readable summary, the messages before it stay.
  */
 export function activeMessages(messages: readonly Message[]): readonly Message[] {
   const boundary = messages.findLastIndex(isCompactBoundary);

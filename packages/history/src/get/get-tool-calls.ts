@@ -12,7 +12,9 @@ export async function getToolCalls(
   return toolCallsOf(session);
 }
 
-/** Joins calls and results. A call without a result has `result: null`. A call that was recorded twice is listed once. */
+/**
+ * Joins calls and results. A call without a result has `result: null`. A call that was recorded twice is listed once.
+ */
 export function toolCallsOf(session: Pick<Session, "messages" | "agents">): readonly ToolCall[] {
   const results = new Map<string, { result: ToolResult; message: Message }>();
   for (const message of session.messages) {

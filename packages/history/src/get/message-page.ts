@@ -18,7 +18,10 @@ import { findSession } from "./get-session.ts";
 export interface MessagePageOptions extends LibraryConfig {
   /** The subagent whose transcript is read. Default: the transcript of the session. */
   readonly agentId?: string;
-  /** Only messages that begin before this position in the file. Without `before` and `from`, the page has the last messages. */
+  /**
+   * Only messages that begin before this position in the file. Without `before` and `from`, the page has the last
+   * messages.
+   */
   readonly before?: number;
   /** Only messages that begin at this position in the file or after it. */
   readonly from?: number;

@@ -92,7 +92,9 @@ export async function orderSessions(
   return { discovered, files, details, saved, correct };
 }
 
-/** Returns false if the session belongs to another project. Returns true if this is known only after the lines are read. */
+/**
+ * Returns false if the session belongs to another project. Returns true if this is known only after the lines are read.
+ */
 function mayBeOf({ origin }: DataFile, workspace: string | undefined): boolean {
   return workspace === undefined || !origin || origin.cwd === null || isSamePath(origin.cwd, workspace);
 }

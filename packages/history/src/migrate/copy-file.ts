@@ -23,8 +23,8 @@ export interface Copied {
 }
 
 /**
- * Copies a file with a change, and flushes the copy. `target` must not exist. Without a target, nothing is written, and the
- * result is the same.
+ * Copies a file with a change, and flushes the copy. `target` must not exist. Without a target, nothing is written, and
+ * the result is the same.
  */
 export function copyChanged(source: string, target: string | undefined, change: Change): Copied {
   const from = openPlainFile(source);
@@ -127,7 +127,10 @@ function createOutput(fd: number | undefined, hash: Hash): { write(piece: Buffer
 
 const longestLine = 256 * 1024 * 1024;
 
-/** Reads the file line by line (with line feeds) or as a whole. Passes on a line of more than 256 MiB unchanged, in parts. */
+/**
+ * Reads the file line by line (with line feeds) or as a whole. Passes on a line of more than 256 MiB unchanged, in
+ * parts.
+ */
 function readPieces(fd: number, hash: Hash, asWhole: boolean, onPiece: OnPiece): void {
   const { size } = fstatSync(fd);
   let buffer = Buffer.allocUnsafe(asWhole ? Math.max(1, Math.min(size, longestLine)) : 1024 * 1024);

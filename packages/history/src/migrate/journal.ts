@@ -1,8 +1,8 @@
 /**
  * The journal of a migration. Each step is flushed to the disk before the next step begins.
  *
- * The folder of a migration has `journal.jsonl`, and a file with the replaced bytes of each rewritten file. If the journal
- * has no step `end`, the migration was interrupted, and is finished from the journal.
+ * The folder of a migration has `journal.jsonl`, and a file with the replaced bytes of each rewritten file. If the
+ * journal has no step `end`, the migration was interrupted, and is finished from the journal.
  */
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";

@@ -295,7 +295,9 @@ function rehearse(
   return { files, rewrittenPaths };
 }
 
-/** Throws if the destination is the source or is inside it. If it is inside, a second migration would move it once more. */
+/**
+ * Throws if the destination is the source or is inside it. If it is inside, a second migration would move it once more.
+ */
 function refusePlaces(source: string, destination: string): void {
   const to = withoutTrailingSeparator(destination);
   if (to === "") throw new MigrateRefusedError("same-place", "The destination is empty.");

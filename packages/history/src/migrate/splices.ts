@@ -6,8 +6,8 @@ export interface Splice {
 }
 
 /**
- * A compact list of splices in the order of their positions. Usually only a few different paths are replaced, so each old
- * text is stored once. The list is in the journal, for undo.
+ * A compact list of splices in the order of their positions. Usually only a few different paths are replaced, so each
+ * old text is stored once. The list is in the journal, for undo.
  */
 export interface SpliceList {
   /** The replaced bytes, in base64. */

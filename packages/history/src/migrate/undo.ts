@@ -50,9 +50,9 @@ export function listMigrations({
 const patienceMs = 5000;
 
 /**
- * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte for
- * byte. Files that were at the destination before the migration stay there. If a file has changed since the migration, it
- * stays in place, and its session is reported as an error.
+ * Undoes a migration. Without an id, undoes the last migration. Copies are removed, and moved files are restored byte
+ * for byte. Files that were at the destination before the migration stay there. If a file has changed since the
+ * migration, it stays in place, and its session is reported as an error.
  */
 export async function undoMigration(id: string | undefined, options: UndoOptions = {}): Promise<UndoResult> {
   const journals = options.journalFolder ?? defaultJournalFolder();

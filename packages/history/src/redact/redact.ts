@@ -58,7 +58,10 @@ interface Secret {
   readonly pattern: RegExp;
 }
 
-/** The group `before` is kept, the group `secret` is hidden. Without groups, the whole match is hidden. All patterns run in linear time. */
+/**
+ * The group `before` is kept, the group `secret` is hidden. Without groups, the whole match is hidden. All patterns run
+ * in linear time.
+ */
 const secrets: readonly Secret[] = [
   {
     kind: "private key",

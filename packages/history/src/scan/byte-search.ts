@@ -9,7 +9,9 @@ export interface ByteSearch {
   buffer(): Buffer;
   /** Makes the memory larger and keeps its content. */
   grow(bytes: number): Buffer;
-  /** Returns the next position of `needle` in `buffer()[at, end)`, or -1. The .wat file lists bytes that count as equal. */
+  /**
+   * Returns the next position of `needle` in `buffer()[at, end)`, or -1. The .wat file lists bytes that count as equal.
+   */
   find(needle: Needle, at: number, end: number): number;
   /**
    * Returns the next position of a text with characters beyond ASCII. The first needle is the unescaped text. Its first
@@ -19,8 +21,8 @@ export interface ByteSearch {
   /** Prepares a needle for `find`: at most 32 needles. Only the first 120 bytes of a needle are searched. */
   needle(bytes: Uint8Array): Needle;
   /**
-   * The memory, for other machine code that works on the same bytes. `buffer()` starts at `bufferAt`. Bytes 4096 to 5120
-   * are free.
+   * The memory, for other machine code that works on the same bytes. `buffer()` starts at `bufferAt`. Bytes 4096 to
+   * 5120 are free.
    */
   readonly machine: { readonly memory: Memory; readonly bufferAt: number };
 }

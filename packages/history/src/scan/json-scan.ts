@@ -30,7 +30,9 @@ export function newFound(wanted: Keys): Found {
   return new Int32Array(wanted.names.length * 2).fill(-1);
 }
 
-/** Works like `findKeys`, but reads the whole object. Returns the position after the object, or -1 if it is no object. */
+/**
+ * Works like `findKeys`, but reads the whole object. Returns the position after the object, or -1 if it is no object.
+ */
 // oxlint-disable-next-line max-params
 export function readObject(bytes: Uint8Array, at: number, end: number, wanted: Keys, found: Found): number {
   return walkObject(bytes, at, end, { wanted, found, isAll: true });
@@ -119,8 +121,8 @@ export function skipValue(bytes: Uint8Array, at: number, end: number): number {
 }
 
 /**
- * Returns the position of the value of a key that begins at `at`, or -1 if the text at `at` is a value itself. `length` is
- * the length of the key with its quotes.
+ * Returns the position of the value of a key that begins at `at`, or -1 if the text at `at` is a value itself. `length`
+ * is the length of the key with its quotes.
  */
 export function valueAfterKey(bytes: Uint8Array, at: number, length: number): number {
   const colon = skipSpace(bytes, at + length, bytes.length);

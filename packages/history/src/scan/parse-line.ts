@@ -37,8 +37,8 @@ export interface LinePlace {
 }
 
 /**
- * Returns the records of one line, and reports damage. A whole record after a cut record is still found, because a broken
- * write must not hide the next write.
+ * Returns the records of one line, and reports damage. A whole record after a cut record is still found, because a
+ * broken write must not hide the next write.
  */
 export function parseLine(bytes: Buffer, place: LinePlace, onDamage: (damage: Damage) => void): readonly ParsedLine[] {
   const { start, end } = withoutByteOrderMark(bytes, place);

@@ -40,7 +40,9 @@ export function readFile(path: string, options: ReadFileOptions, onRegion: OnReg
 /** On Windows, the last two flags are 0 and not needed. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
-/** Opens a plain file for reading. The type of the open file is checked, because the path may be replaced at any time. */
+/**
+ * Opens a plain file for reading. The type of the open file is checked, because the path may be replaced at any time.
+ */
 export function openPlainFile(path: string): number {
   const fd = openSync(path, openFlags);
   try {

@@ -1,7 +1,7 @@
 /**
- * A bitmap of the sequences of three and four bytes in texts. If a sequence is missing in the bitmap, no text contains it.
- * If a sequence is in the bitmap, a text probably contains it. The size is a power of two, so a bitmap can be made smaller
- * by combining its halves, and larger by repeating its bits.
+ * A bitmap of the sequences of three and four bytes in texts. If a sequence is missing in the bitmap, no text contains
+ * it. If a sequence is in the bitmap, a text probably contains it. The size is a power of two, so a bitmap can be made
+ * smaller by combining its halves, and larger by repeating its bits.
  */
 const mostBits = 17;
 const scratch = new Uint8Array(2 ** mostBits / 8);

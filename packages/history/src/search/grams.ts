@@ -44,7 +44,8 @@ const classWeights = [weights.prompt, weights.text, weights.tool_use, weights.to
 const fullest = [0.15, 0.25, 0.36, 0.36];
 
 /**
- * The size of a segment. With larger segments, more bytes are read for a rare word. With smaller segments, the index grows.
+ * The size of a segment. With larger segments, more bytes are read for a rare word. With smaller segments, the index
+ * grows.
  */
 const segmentBytes = 64 * 1024;
 const headerBytes = 8 * (4 + 2 * classWeights.length);
@@ -169,7 +170,9 @@ export function wantedOf(texts: readonly string[]): Wanted {
   return texts.map(gramsIn).filter((grams) => grams.length > 0);
 }
 
-/** Finds the segments that may match. Creates objects only for these segments, because it reads the index of every file. */
+/**
+ * Finds the segments that may match. Creates objects only for these segments, because it reads the index of every file.
+ */
 export function stretchesIn(
   data: Uint8Array,
   wanted: Wanted,

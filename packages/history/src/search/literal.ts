@@ -63,7 +63,10 @@ function folded(char: string): Buffer {
   return Buffer.from(char).map((byte) => byte | 0x20) as Buffer;
 }
 
-/** Makes the forms of a literal. A form begins with the first character beyond ASCII, because a search skips ASCII quickly. */
+/**
+ * Makes the forms of a literal. A form begins with the first character beyond ASCII, because a search skips ASCII
+ * quickly.
+ */
 function formsOf(whole: readonly string[]): readonly Buffer[] {
   const begin = whole.findIndex((char) => !isAscii(char));
   if (begin < 0) return [Buffer.from(whole.join(""))];
@@ -89,8 +92,8 @@ function longestAscii(run: readonly string[]): string {
 }
 
 /**
- * Replaces several escapes by their common beginning if it is rare, such as `\\u04` for a Cyrillic letter. `\\u00` is not
- * rare, because escapes of control characters begin with it.
+ * Replaces several escapes by their common beginning if it is rare, such as `\\u04` for a Cyrillic letter. `\\u00` is
+ * not rare, because escapes of control characters begin with it.
  */
 function inOne(escapes: readonly string[]): readonly string[] {
   const [first = "", ...others] = escapes;

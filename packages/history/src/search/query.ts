@@ -50,8 +50,8 @@ export function parseQuery(text: string): Query {
     terms.push(words.length === 1 ? wordTerm(words[0] ?? "") : phraseTerm(words));
     const found = words.flatMap(literalsOf);
     literals.push(...found);
-    // A word is compared in lower case. A phrase is compared by a regular expression, which treats the case of some letters
-    // differently. So only the literals of a phrase are looked up in the index.
+    // A word is compared in lower case. A phrase is compared by a regular expression, which treats the case of some
+    // letters differently. So only the literals of a phrase are looked up in the index.
     if (words.length === 1) indexed.push((words[0] ?? "").toLowerCase());
     else indexed.push(...found.map(({ text: part }) => part));
   }

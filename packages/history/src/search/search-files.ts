@@ -1,4 +1,7 @@
-/** Runs a query over files. It searches the bytes, parses the lines that may match, and searches the text of these lines. */
+/**
+ * Runs a query over files. It searches the bytes, parses the lines that may match, and searches the text of these
+ * lines.
+ */
 import type { DataFile } from "../model/data-file.ts";
 import type { FacetRow, FacetStore } from "../facets/facet.ts";
 import { hasOnlyGrown } from "../facets/fold-files.ts";
@@ -93,7 +96,9 @@ function createWorth({ file, stretch }: Place, query: Query, choice: Choice): Is
   };
 }
 
-/** Sorts places by the kind of their best possible match: prompts, answers, the rest. New places come before old places. */
+/**
+ * Sorts places by the kind of their best possible match: prompts, answers, the rest. New places come before old places.
+ */
 function bestFirst(places: readonly Place[]): readonly Place[] {
   return places.toSorted((a, b) => b.stretch.weight - a.stretch.weight || latestOf(b) - latestOf(a));
 }
@@ -124,7 +129,10 @@ function placesToSearch(files: readonly DataFile[], query: Query, store: FacetSt
   return places;
 }
 
-/** Finds the parts of a file that may match or are not in the index yet. If the file was rewritten, returns the whole file. */
+/**
+ * Finds the parts of a file that may match or are not in the index yet. If the file was rewritten, returns the whole
+ * file.
+ */
 // oxlint-disable-next-line max-params
 function stretchesOf(file: DataFile, saved: FacetRow, wanted: Wanted, store: FacetStore): readonly Stretch[] {
   const isSame = saved.size === file.size && saved.mtimeMs === file.mtimeMs && saved.inode === file.inode;

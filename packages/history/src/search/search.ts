@@ -60,8 +60,8 @@ export interface SearchOptions extends LibraryConfig, TextFilter {
 const exactTotal = 500;
 
 /**
- * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before old.
- * The total is exact up to 500. With more matches, only lines that may be on the page are read.
+ * Searches all sessions. Matches in prompts and answers come before tool output, whole words before parts, new before
+ * old. The total is exact up to 500. With more matches, only lines that may be on the page are read.
  */
 export async function searchSessions(
   query: string,

@@ -1,7 +1,10 @@
 /** Keeps the best `count` items of a stream, in limited memory. */
 export interface TopItems<T> {
   add(item: T): void;
-  /** Returns the worst of the `count` best items, or undefined with fewer items. New items must be better than this item. */
+  /**
+   * Returns the worst of the `count` best items, or undefined with fewer items. New items must be better than this
+   * item.
+   */
   worst(): T | undefined;
   /** Best first. */
   sorted(): readonly T[];

@@ -29,8 +29,8 @@ export interface CallCounter {
    */
   add(usage: FileUsage): (file: DataFile) => void;
   /**
-   * Calls `onCall` for every call. All calls use one object, so copy what must be kept. Returns the sessions of all files,
-   * also those without a call.
+   * Calls `onCall` for every call. All calls use one object, so copy what must be kept. Returns the sessions of all
+   * files, also those without a call.
    */
   count(onCall: (call: PricedCall, owner: Owner) => void): readonly Owner[];
 }

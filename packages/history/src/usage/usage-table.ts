@@ -31,7 +31,9 @@ export interface UsageTable {
   readonly ids: string[];
   readonly requestIds: string[];
   readonly models: string[];
-  /** The numbers of all rows. They are a Float64Array when they come from the index, and a list after a call was added. */
+  /**
+   * The numbers of all rows. They are a Float64Array when they come from the index, and a list after a call was added.
+   */
   numbers: number[] | Float64Array;
   /** The positions of ids, which exist only after a call was added. Most tables are only read and do not need them. */
   places: Places | undefined;

@@ -22,7 +22,8 @@ export const runtimeFacts = {
     ...happenedAt,
   }),
   /**
-   * A message of a subagent inside the runtime. The transcript does not have this message, but the session's cost includes it.
+   * A message of a subagent inside the runtime. The transcript does not have this message, but the session's cost
+   * includes it.
    */
   "subagent.messaged": z.object({
     run_id: Uuid,

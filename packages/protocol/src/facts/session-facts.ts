@@ -67,7 +67,8 @@ export const sessionFacts = {
     ...happenedAt,
   }),
   /**
-   * A prompt was accepted and stored. It enters the transcript when its run starts, or when the run in progress reads it.
+   * A prompt was accepted and stored. It enters the transcript when its run starts, or when the run in progress reads
+   * it.
    */
   "prompt.accepted": z.object({
     message_id: Uuid,
@@ -95,7 +96,8 @@ export const sessionFacts = {
   /** A worker took over an open run. The earlier worker and its open calls are lost. */
   "run.resumed": z.object({ run_id: Uuid, fence: z.int().positive() }),
   /**
-   * A message entered the transcript. An earlier fact has the content of the message. The message's rows were made from that fact.
+   * A message entered the transcript. An earlier fact has the content of the message. The message's rows were made from
+   * that fact.
    */
   "message.created": z.object({
     message_id: Uuid,
@@ -127,7 +129,10 @@ export const sessionFacts = {
     ...ownResult,
     ...happenedAt,
   }),
-  /** The run failed or was cancelled. The platform API has the same event for both. `outcome` tells which of the two happened. */
+  /**
+   * The run failed or was cancelled. The platform API has the same event for both. `outcome` tells which of the two
+   * happened.
+   */
   "session.failed": z.object({
     run_id: Uuid,
     step: Count,

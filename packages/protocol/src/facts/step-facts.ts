@@ -12,8 +12,8 @@ const inStep = { run_id: Uuid, step: Count };
 const Purpose = z.enum(["step", "summary", "title", "compaction"]);
 
 /**
- * The usage and cost of a call without a complete answer. The call may have cost up to `reserved_micros` more. Facts from before
- * 2026-11-16 do not have `estimated` and `reserved_micros`. Their `cost` is the highest possible cost.
+ * The usage and cost of a call without a complete answer. The call may have cost up to `reserved_micros` more. Facts
+ * from before 2026-11-16 do not have `estimated` and `reserved_micros`. Their `cost` is the highest possible cost.
  */
 const broken = {
   /**
@@ -83,7 +83,8 @@ export const stepFacts = {
     /** The model that replaces the failed model for the rest of the run. */
     model: z.string().optional(),
     /**
-     * Set if the provider rejected the schema of the answer. For the rest of the run, the model must give the answer as a tool call.
+     * Set if the provider rejected the schema of the answer. For the rest of the run, the model must give the answer as
+     * a tool call.
      */
     output: z.literal("tool").optional(),
     ...happenedAt,
@@ -144,7 +145,8 @@ export const stepFacts = {
         /** The session of a subagent that works on the call. */
         session_id: Uuid.nullable(),
         /**
-         * More information for the person who decides: the reason for the question, and rules that would allow such calls in future.
+         * More information for the person who decides: the reason for the question, and rules that would allow such
+         * calls in future.
          */
         about: JsonObject.optional(),
       }),

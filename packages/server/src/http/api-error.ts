@@ -61,7 +61,10 @@ const STORE_TROUBLE: Readonly<Partial<Record<ApiErrorCode, string>>> = {
   unreadable: "The log has an event of a newer version, which this version cannot read.",
 };
 
-/** The response for any error: a code and a sentence, without paths, SQL or stack. Under `/api/v1` codes have the Claude API's names. */
+/**
+ * The response for any error: a code and a sentence, without paths, SQL or stack. Under `/api/v1` codes have the Claude
+ * API's names.
+ */
 export function errorAnswer(error: unknown, requestId: string, path = ""): ErrorAnswer {
   const { code: own, message, details, headers } = described(error);
   const code = path.startsWith("/api/v1/") ? (CLAUDE_ERROR_NAMES[own] ?? own) : own;

@@ -18,7 +18,10 @@ const Entry = z.object({
   owner: z.string(),
   /** When the owner last reported that it is working on the request. */
   since: z.number(),
-  /** The id of the created resource. If the request is repeated after a crash, it creates the resource under the same id. */
+  /**
+   * The id of the created resource. If the request is repeated after a crash, it creates the resource under the same
+   * id.
+   */
   new_id: z.string().optional(),
   answer: z.object({ status: z.number(), body: z.unknown() }).nullable(),
   /** The id of the session that the answer was about, if this session was deleted later. */

@@ -2,7 +2,9 @@ import { type FairQueue, type GiveBack, createFairQueue } from "@skein/core";
 import { LARGE } from "./json-body.ts";
 import { type Limits, tooMany } from "./limits.ts";
 
-/** Limits the resources that all tenants of a server share: SQL statements, large bodies, streams and webhook notices. */
+/**
+ * Limits the resources that all tenants of a server share: SQL statements, large bodies, streams and webhook notices.
+ */
 export interface SharedPlaces {
   readonly notices: FairQueue;
   readonly queues: Readonly<Record<"statements" | "bodies" | "streams" | "notices", FairQueue>>;

@@ -24,7 +24,9 @@ interface ModelCalls {
   readonly tokens: { input: number; output: number; cache_write: number; cache_read: number };
 }
 
-/** The number of models with separate counters. Callers can invent model names, so all other models share one counter. */
+/**
+ * The number of models with separate counters. Callers can invent model names, so all other models share one counter.
+ */
 const MODELS = 50;
 /** Waiting sessions are counted up to this number. */
 const QUEUE = 1000;

@@ -49,7 +49,9 @@ async function send(options: SessionStreamOptions, sink: FrameSink): Promise<voi
   );
 }
 
-/** Returns where the stream begins: after the reader's last event, or at the start if the log does not have this event. */
+/**
+ * Returns where the stream begins: after the reader's last event, or at the start if the log does not have this event.
+ */
 async function startOf({ sessions, session, after }: SessionStreamOptions, sink: FrameSink): Promise<number> {
   const place = /^\d{1,15}$/.test(after) ? Number(after) : -1;
   // Sequence 0 is the start, and every session has event 1, so no read is needed.

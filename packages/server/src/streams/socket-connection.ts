@@ -67,7 +67,9 @@ export function acceptSockets(
   app.route({ method: "GET", url: path, handler, wsHandler });
 }
 
-/** Pauses reading from a client that does not read its answers, or has too many messages in progress. This saves memory. */
+/**
+ * Pauses reading from a client that does not read its answers, or has too many messages in progress. This saves memory.
+ */
 function createHold(socket: WebSocket, shared: ServerContext): { check(): void; begin(isLarge: boolean): () => void } {
   let open = 0;
   let isHeld = false;
@@ -105,7 +107,10 @@ function isBehind(socket: WebSocket, { limits }: ServerContext): boolean {
   return socket.bufferedAmount > limits.backlogBytes;
 }
 
-/** Waits until a slow client has caught up. Disconnects the client after `backlogMs`. Returns false if the connection is over. */
+/**
+ * Waits until a slow client has caught up. Disconnects the client after `backlogMs`. Returns false if the connection is
+ * over.
+ */
 async function caughtUp(socket: WebSocket, shared: ServerContext, signal?: AbortSignal): Promise<boolean> {
   const isOver = (): boolean => signal?.aborted || socket.readyState !== socket.OPEN;
   const end = performance.now() + shared.limits.backlogMs;

@@ -107,7 +107,8 @@ export async function streamTenant(options: TenantStreamOptions, sink: ChangeSin
         });
         continue;
       }
-      // Only the last change of a batch moves the cursor. A reader that is disconnected earlier gets the whole batch again.
+      // Only the last change of a batch moves the cursor. A reader that is disconnected earlier gets the whole batch
+      // again.
       const next = Math.max(complete, subscription.completeUntil());
       for (const [at, change] of batch.entries())
         if (!(await send(change, at === batch.length - 1 ? next : complete))) return;

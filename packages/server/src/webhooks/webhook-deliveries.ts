@@ -4,7 +4,9 @@ import { Delivery, type Event, KnownError, Webhook, WebhookEvent, isKnownError, 
 import { z } from "zod";
 import { createJobQueues } from "./job-queues.ts";
 
-/** Sends a message to a URL that a user chose, and returns the HTTP status. Rejects addresses that must not be called. */
+/**
+ * Sends a message to a URL that a user chose, and returns the HTTP status. Rejects addresses that must not be called.
+ */
 export interface WebhookSender {
   /** Returns the reason, as a sentence, if a URL may never be called. */
   problemWith(url: string): string | undefined;
@@ -80,7 +82,9 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     }
   }
 
-  /** Waits for the turn of the tenant. The attempt is claimed after this wait, because a claim lasts only for CLAIM_MS. */
+  /**
+   * Waits for the turn of the tenant. The attempt is claimed after this wait, because a claim lasts only for CLAIM_MS.
+   */
   async function inTurn(id: string): Promise<void> {
     const record = await records.get(TENANT, "delivery", id);
     const webhook = record && (await records.get(TENANT, "webhook", Delivery.parse(record.value).webhook_id));
@@ -213,8 +217,8 @@ export async function forgetDeliveries(records: Records, sessionId: string): Pro
 }
 
 /**
- * The id of a notice. Every process derives the same id, so that the notice is stored once. It is a UUID v7 of the event's
- * time, because lists are in the order of ids.
+ * The id of a notice. Every process derives the same id, so that the notice is stored once. It is a UUID v7 of the
+ * event's time, because lists are in the order of ids.
  */
 function deliveryId(webhookId: string, { session_id, sequence, created_at }: ToldEvent): string {
   const rest = createHash("sha256").update(`${webhookId} ${session_id} ${sequence}`).digest("hex");

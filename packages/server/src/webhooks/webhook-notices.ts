@@ -14,8 +14,8 @@ export interface NoticesDeps {
 }
 
 /**
- * Creates notices, the messages to webhooks, for events. Events of this process get their notices immediately; for other events, the logs are
- * read.
+ * Creates notices, the messages to webhooks, for events. Events of this process get their notices immediately; for
+ * other events, the logs are read.
  */
 export interface Notices {
   /** Reads the logs for events without a notice: events appended while no server ran, or by a process that died. */
@@ -151,7 +151,10 @@ export function createNotices({ store, deliveries, now, lookAgainMs = 5000, repo
   };
 }
 
-/** Returns a function that waits for a moment and makes one call for all its callers. Later callers wait for the next call. */
+/**
+ * Returns a function that waits for a moment and makes one call for all its callers. Later callers wait for the next
+ * call.
+ */
 function oneForAll<Answer>(gatherMs: number, ask: () => Promise<Answer>): () => Promise<Answer> {
   let next: Promise<Answer> | undefined;
   return () => {

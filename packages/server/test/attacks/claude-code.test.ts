@@ -138,7 +138,8 @@ describe.skipIf(!hasBubblewrap)("Claude Code of a key with the scope run, in a s
     const decoded = [...text.matchAll(/looked:([\w+/=]+)/g)].map(([, base64 = ""]) =>
       Buffer.from(base64, "base64").toString(),
     );
-    // Proves that each program ran: a shell, a hook, a plugin, and MCP servers inside and outside the sandbox of the session.
+    // Proves that each program ran: a shell, a hook, a plugin, and MCP servers inside and outside the sandbox of the
+    // session.
     expect(mcp_servers).toMatchObject(["inside", "apart", "web"].map((name) => ({ name, status: "connected" })));
     expect([
       text,

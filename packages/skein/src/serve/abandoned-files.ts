@@ -4,7 +4,8 @@ import { abandonedSessions } from "@skein/adapters/runtimes/claude-code";
 import type { Store } from "@skein/core";
 
 /**
- * How often the server searches for files of deleted sessions. Sessions may be deleted while this server is off, or by another server.
+ * How often the server searches for files of deleted sessions. Sessions may be deleted while this server is off, or by
+ * another server.
  */
 const SWEEP_MS = 3600 * 1000;
 
@@ -17,7 +18,8 @@ export interface AbandonedFilesDeps {
 }
 
 /**
- * Removes files of deleted sessions now and every hour, because killed servers leave such files. Returns a function that stops the search.
+ * Removes files of deleted sessions now and every hour, because killed servers leave such files. Returns a function
+ * that stops the search.
  */
 export function sweepAbandonedFiles({ folder, store, remove, report }: AbandonedFilesDeps): () => void {
   async function sweep(): Promise<void> {

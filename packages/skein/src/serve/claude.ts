@@ -221,8 +221,8 @@ function createOffers(): <Offer>(key: string, ask: () => Promise<Offer>) => Prom
 }
 
 /**
- * Returns the environment variables with the address and exactly one credential. With several credentials, Claude Code would ask which of
- * them it must use.
+ * Returns the environment variables with the address and exactly one credential. With several credentials, Claude Code
+ * would ask which of them it must use.
  */
 function credentials({ api, oauth }: Pick<ClaudeDeps, "api" | "oauth">): Readonly<Record<string, string>> {
   const { baseUrl } = oauth ?? api;

@@ -28,7 +28,9 @@ interface PolicyKey {
   readonly tenant: string;
 }
 
-/** The operator's rules at this moment. Whether a sandbox is required depends on the valid keys, which change over time. */
+/**
+ * The operator's rules at this moment. Whether a sandbox is required depends on the valid keys, which change over time.
+ */
 export interface ServerPolicy {
   of(key: PolicyKey): KeyPolicy;
   /** Whether there are rules for keys of this name. */

@@ -180,7 +180,10 @@ interface WorkerDeps {
   readonly report: (error: unknown) => void;
 }
 
-/** Adds this process to the store's list of workers. If several machines may use the store, the process sends heartbeats. */
+/**
+ * Adds this process to the store's list of workers. If several machines may use the store, the process sends
+ * heartbeats.
+ */
 async function joinWorkers(
   store: Store,
   { engine, storeUrl, code }: StartOptions,

@@ -12,7 +12,10 @@ import { limitsIn } from "./limits.ts";
 import { type SecretsSettings, secretsSettings } from "./secrets-settings.ts";
 import { retentionIn } from "./retention.ts";
 
-/** The settings of a server. Flags take precedence over the environment. All settings are checked before anything is opened. */
+/**
+ * The settings of a server. Flags take precedence over the environment. All settings are checked before anything is
+ * opened.
+ */
 export interface ServeSettings {
   readonly port: number;
   readonly host: string;

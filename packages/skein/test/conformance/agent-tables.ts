@@ -17,7 +17,9 @@ const RUNS = "agent.agent_runs";
 const NO_EXTRAS =
   "Always {}: a run has no fields of its own. The caller's data is in agent_config.extras and in the session's metadata.";
 
-/** Changes each entry whose text begins with `name` to a departure with this note. Returns all other entries unchanged. */
+/**
+ * Changes each entry whose text begins with `name` to a departure with this note. Returns all other entries unchanged.
+ */
 const constant = (entries: readonly Entry[], name: string, note: string): readonly Entry[] =>
   entries.map((entry) =>
     entry.what.replaceAll('"', "").startsWith(name) ? departure(entry.what, note, entry.check) : entry,

@@ -91,7 +91,8 @@ export async function openSampleStores(): Promise<SampleStores> {
     },
     async explain(sql) {
       await client.query("begin");
-      // With few sessions, the planner would read whole tables. This setting shows whether the planner could use an index.
+      // With few sessions, the planner would read whole tables. This setting shows whether the planner could use an
+      // index.
       await client.query("set local enable_seqscan = off");
       const rows = await query(`explain ${sql}`);
       await client.query("rollback");

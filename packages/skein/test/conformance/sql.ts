@@ -5,7 +5,9 @@ const UUID = "be74c085-8d87-49a7-9100-7f0e83f29a10";
 const TIME = "2025-12-26T12:58:17.099Z";
 const KEPT = "Kept like any field that the schema does not name, so its value is not checked.";
 
-/** Makes an entry for each field of a schema, with the specification's text and with values that the schema must accept. */
+/**
+ * Makes an entry for each field of a schema, with the specification's text and with values that the schema must accept.
+ */
 function fields(
   schema: string,
   said: Readonly<Record<string, readonly [text: string, values: readonly unknown[]]>>,

@@ -25,7 +25,10 @@ export async function streamStatement(deps: AnswerDeps, given: string): Promise<
   return short ?? longAnswer(deps, given);
 }
 
-/** Returns an answer of any length. It counts all files before the first row, because returned rows cannot be taken back. */
+/**
+ * Returns an answer of any length. It counts all files before the first row, because returned rows cannot be taken
+ * back.
+ */
 async function longAnswer(deps: AnswerDeps, given: string): Promise<SqlStream> {
   const { connection, preparer, caller, memory } = deps;
   const { plan, files, statement, isQuery } = await preparer.prepare(given, { counted: true });

@@ -39,7 +39,9 @@ export function rowsOf(reader: DuckDBResultReader): readonly Row[] {
   return reader.getRows().map((row) => plainRow(row, types));
 }
 
-/** Converts a row. `types` must come from the result, because the types of a chunk do not show which columns are JSON. */
+/**
+ * Converts a row. `types` must come from the result, because the types of a chunk do not show which columns are JSON.
+ */
 export function plainRow(row: readonly DuckDBValue[], types: readonly DuckDBType[]): Row {
   return row.map((value, at) => plain(value, types[at] ?? ANY));
 }

@@ -40,7 +40,9 @@ const STRONGLY_COMPRESSED = new Set([
  * again.
  */
 const MOST_WASTE = 0.3;
-/** The longest line of a batch. If a line is longer, the files are scanned once for each table, which needs less memory. */
+/**
+ * The longest line of a batch. If a line is longer, the files are scanned once for each table, which needs less memory.
+ */
 const MOST_BATCH_LINE_BYTES = 2 * 1024 * 1024;
 
 const FILE_COLUMNS = {
@@ -146,7 +148,9 @@ async function createTables(connection: DuckDBConnection): Promise<void> {
   }
 }
 
-/** Adds the rows of files. The first file gets the number `first`, and each later file a number that is smaller by 1. */
+/**
+ * Adds the rows of files. The first file gets the number `first`, and each later file a number that is smaller by 1.
+ */
 async function addRows(connection: DuckDBConnection, known: readonly KnownFile[], first: number): Promise<void> {
   // If the lines are not too long, they are parsed into a table, and only once for all tables of the copy.
   const isBatch = known.every(({ count }) => (count?.longest ?? 0) <= MOST_BATCH_LINE_BYTES);

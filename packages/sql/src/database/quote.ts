@@ -8,7 +8,10 @@ export function literals(texts: readonly string[]): string {
   return `[${texts.map(literal).join(", ")}]::VARCHAR[]`;
 }
 
-/** Returns a path with escaped wildcards, because DuckDB's readers treat brackets, stars and question marks as a pattern. */
+/**
+ * Returns a path with escaped wildcards, because DuckDB's readers treat brackets, stars and question marks as a
+ * pattern.
+ */
 export function plainPath(path: string): string {
   return path.replaceAll(/[[*?]/g, "[$&]");
 }

@@ -39,7 +39,9 @@ interface Filter {
 const COLUMN = "(session_id|project_path|file)";
 const TEXT = "'[^']*'";
 
-/** The filters that are understood. Each has a pattern for the text of the plan, and a condition on the table of files. */
+/**
+ * The filters that are understood. Each has a pattern for the text of the plan, and a condition on the table of files.
+ */
 const FORMS = {
   equal: [new RegExp(`^${COLUMN}=(${TEXT})$`), (column, [value]) => `${column} = ${value}`],
   // If a filter is "optional", the scan may skip it, because a node above the scan applies the condition.

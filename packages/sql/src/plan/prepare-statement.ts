@@ -1,6 +1,6 @@
 /**
- * Prepares statements in three steps: fills the tables, plans the statement, and executes the plan. Each step needs the result
- * of the step before it, so the order cannot be changed.
+ * Prepares statements in three steps: fills the tables, plans the statement, and executes the plan. Each step needs the
+ * result of the step before it, so the order cannot be changed.
  */
 import {
   type DuckDBConnection,
@@ -44,8 +44,8 @@ interface Prepared {
 
 interface PrepareOptions {
   /**
-   * Whether the rows of every file are counted first, so that the reader does not fail on a bad line. True for callers that run
-   * the statement only once.
+   * Whether the rows of every file are counted first, so that the reader does not fail on a bad line. True for callers
+   * that run the statement only once.
    */
   readonly counted: boolean;
 }
@@ -53,14 +53,20 @@ interface PrepareOptions {
 export interface Preparer {
   /** Updates the tables to the current content of the files. */
   refresh(): Promise<Files>;
-  /** Makes the tables of the schema `history`. Without this call, the first statement that names a table of this schema makes them. */
+  /**
+   * Makes the tables of the schema `history`. Without this call, the first statement that names a table of this schema
+   * makes them.
+   */
   showHistory(): Promise<void>;
   prepare(given: string, options: PrepareOptions): Promise<Prepared>;
   /** Prepares a statement that the caller keeps. Later queries do not reuse this statement. */
   handOut(given: string): Promise<DuckDBPreparedStatement>;
 }
 
-/** The number of attempts to prepare a statement, or to search for files. An attempt fails if a file is deleted during the attempt. */
+/**
+ * The number of attempts to prepare a statement, or to search for files. An attempt fails if a file is deleted during
+ * the attempt.
+ */
 const ATTEMPTS = 3;
 
 export function createPreparer({ connection, transcripts, loadTables, checkRoots }: PreparerDeps): Preparer {
@@ -116,8 +122,8 @@ export function createPreparer({ connection, transcripts, loadTables, checkRoots
     const parts = await connection.extractStatements(statement.sql).catch((error: unknown) => {
       throw failure(statement.sql, error);
     });
-    // The statement is rejected if there are no data directories. Empty tables would look as if Claude Code had never been
-    // used.
+    // The statement is rejected if there are no data directories. Empty tables would look as if Claude Code had never
+    // been used.
     if (namesClaude(statement.sql)) checkRoots();
     await loadTables(statement.loads);
     return { statement, files, parts };

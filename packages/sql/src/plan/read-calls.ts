@@ -21,7 +21,10 @@ const CALL =
   /(read_conversations|read_plans|read_todos|read_history|read_stats)\s*\(([^()']*(?:'(?:[^']|'')*'[^()']*)*)\)/iy;
 const ARGUMENT = /^\s*(?:(path|source)\s*(?::=|=>|=)\s*)?'((?:[^']|'')*)'\s*$/i;
 
-/** Replaces each call in a statement by a table. A call whose arguments are not text literals stays, and DuckDB rejects it as unknown. */
+/**
+ * Replaces each call in a statement by a table. A call whose arguments are not text literals stays, and DuckDB rejects
+ * it as unknown.
+ */
 export function withoutReadCalls(sql: string): { readonly sql: string; readonly calls: readonly ReadCall[] } {
   const calls: ReadCall[] = [];
   let written = "";
@@ -35,8 +38,8 @@ export function withoutReadCalls(sql: string): { readonly sql: string; readonly 
 }
 
 /**
- * Whether a statement only installs or loads `agent_data`. Skein ignores these statements, because scripts for the extension
- * begin with them.
+ * Whether a statement only installs or loads `agent_data`. Skein ignores these statements, because scripts for the
+ * extension begin with them.
  */
 export function isLoadOfAgentData(sql: string): boolean {
   return /^\s*((FORCE\s+)?INSTALL\s+agent_data(\s+FROM\s+\w+)?|LOAD\s+(agent_data|'[^']*agent_data[^']*'))\s*$/i.test(

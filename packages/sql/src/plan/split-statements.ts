@@ -5,7 +5,10 @@ export const LITERAL_OR_COMMENT =
 const UNFINISHED = /(?<!\w)[eE]'(?:[^'\\]|\\[^]|'')*$|'(?:[^']|'')*$|"(?:[^"]|"")*$|\/\*[^]*$|\$(\w*)\$[^]*$/y;
 
 interface Statements {
-  /** The statements. Line breaks before a statement keep its line number in the text, so errors have the right line number. */
+  /**
+   * The statements. Line breaks before a statement keep its line number in the text, so errors have the right line
+   * number.
+   */
   readonly whole: readonly string[];
   /** The text after the last semicolon. */
   readonly rest: string;

@@ -13,22 +13,28 @@ export interface StatementPlan {
   /** How the transcripts are shown while the statement runs. */
   readonly form: TranscriptForm;
   /**
-   * Whether later queries with the same text may reuse the prepared statement while no file changes. True if all rows come from
-   * the cached copy of the transcripts.
+   * Whether later queries with the same text may reuse the prepared statement while no file changes. True if all rows
+   * come from the cached copy of the transcripts.
    */
   readonly isReusable: boolean;
 }
 
 /** What must be known before a statement can be planned. */
 export interface Known {
-  /** The number of statements that DuckDB makes from this statement. From a PIVOT, for example, DuckDB makes several statements. */
+  /**
+   * The number of statements that DuckDB makes from this statement. From a PIVOT, for example, DuckDB makes several
+   * statements.
+   */
   readonly parts: number;
   readonly explanation: Explanation;
   /** Whether the rows of every file are counted first, so that the reader does not fail on a bad line. */
   readonly counted: boolean;
 }
 
-/** DuckDB's plan of a statement. It shows which files the statement reads, and whether it reads line numbers or the column `damage`. */
+/**
+ * DuckDB's plan of a statement. It shows which files the statement reads, and whether it reads line numbers or the
+ * column `damage`.
+ */
 export type Explanation =
   /** The statement needs no explanation, because it reads only the copy of the transcripts. */
   | { readonly kind: "unneeded" }
@@ -43,8 +49,8 @@ export function planStatement(statement: Statement, { parts, explanation, counte
   const json = explanation.kind === "explained" ? explanation.json : "";
   // A statement that DuckDB does not explain may read anything.
   const isNumbered = explanation.kind === "unavailable" || LINE_NUMBERS.test(json);
-  // DuckDB runs some statements in several parts. Only the last part is tried again after a bad line, so the rows are counted
-  // first.
+  // DuckDB runs some statements in several parts. Only the last part is tried again after a bad line, so the rows are
+  // counted first.
   const isCounted = counted || parts > 1 || /damage/.test(json);
   return {
     statement,
@@ -59,16 +65,16 @@ export function planStatement(statement: Statement, { parts, explanation, counte
 }
 
 /**
- * Whether DuckDB must explain the statement before it can be planned. A query that reads only the copy starts faster without an
- * explanation.
+ * Whether DuckDB must explain the statement before it can be planned. A query that reads only the copy starts faster
+ * without an explanation.
  */
 export function needsExplanation({ namesLines }: Statement, files: Files): boolean {
   return namesLines || scannedBytes(files) > 0;
 }
 
 /**
- * Returns the form of the transcripts while DuckDB explains a statement. The form has no line numbers, so DuckDB's plan shows
- * `NO_LINE` if the statement reads them.
+ * Returns the form of the transcripts while DuckDB explains a statement. The form has no line numbers, so DuckDB's plan
+ * shows `NO_LINE` if the statement reads them.
  */
 export function formToExplain({ namesBranches, namesLines }: Statement, counted: boolean): TranscriptForm {
   return {

@@ -1,6 +1,6 @@
 /**
- * Derives rows from a session's log for the Claude API's tables (schema `api`) and the agent tables (schema `agent`): messages,
- * the messages of each run, actions, and the data for resuming a session.
+ * Derives rows from a session's log for the Claude API's tables (schema `api`) and the agent tables (schema `agent`):
+ * messages, the messages of each run, actions, and the data for resuming a session.
  */
 import { type SessionState, contextOf, emptyState, fold } from "@skein/core";
 import {
@@ -93,7 +93,10 @@ function folded(state: SessionState, event: Event): SessionState | undefined {
   }
 }
 
-/** Returns the rows of `agent.agent_runs` for one event. The row of a model call has the range of messages that the model saw. */
+/**
+ * Returns the rows of `agent.agent_runs` for one event. The row of a model call has the range of messages that the
+ * model saw.
+ */
 function actionsOf(event: Event, state: SessionState | undefined): readonly PlatformRow[] {
   if (!isFactType(event.event_type)) return [];
   const data = event.data as Readonly<Record<string, unknown>>;

@@ -1,8 +1,8 @@
 /**
  * The program inside the sandbox that answers one statement over Claude Code's files and the rows of a tenant.
  *
- * The files are read in place or from the cached copy. DuckDB's settings below reject access to anything else with a clear
- * error; the sandbox enforces the same limits.
+ * The files are read in place or from the cached copy. DuckDB's settings below reject access to anything else with a
+ * clear error; the sandbox enforces the same limits.
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

@@ -80,7 +80,9 @@ function checkType({ statementType }: DuckDBPreparedStatement): void {
   );
 }
 
-/** Throws if the sandbox does not work. The process must see only the files, networks and variables that it was given. */
+/**
+ * Throws if the sandbox does not work. The process must see only the files, networks and variables that it was given.
+ */
 function checkWalls(places: readonly string[], isFiltered: boolean): void {
   const seen = readdirSync("/").filter((name) => !places.includes(name));
   const network = visibleNetwork();
@@ -95,8 +97,8 @@ function checkWalls(places: readonly string[], isFiltered: boolean): void {
 }
 
 /**
- * Returns the network that the process sees. Returns undefined if the process cannot make sockets, because Node needs a socket
- * to ask the kernel.
+ * Returns the network that the process sees. Returns undefined if the process cannot make sockets, because Node needs a
+ * socket to ask the kernel.
  */
 function visibleNetwork(): ReturnType<typeof networkInterfaces> | undefined {
   try {

@@ -19,7 +19,8 @@ await answerQuery(async ({ file, statement }) => {
   });
   const connection = await instance.connect();
   const run = async (sql: string): Promise<unknown> => connection.run(sql);
-  // DuckDB reads only few rows ahead, because the client may never need them and DuckDB underestimates the size of long texts.
+  // DuckDB reads only few rows ahead, because the client may never need them and DuckDB underestimates the size of long
+  // texts.
   await run("SET streaming_buffer_size = '64KB'; SET lock_configuration = true");
   const statements = await connection.extractStatements(statement).catch((error: Error) => {
     // DuckDB's error for a text without a statement is unclear, so a clear error replaces it.

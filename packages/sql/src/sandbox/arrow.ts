@@ -1,9 +1,9 @@
 /**
- * Writes an answer as an Arrow stream (IPC). The stream has the schema, one batch of rows for each chunk of DuckDB, and a last
- * batch without rows. The metadata of the last batch say how the answer ended.
+ * Writes an answer as an Arrow stream (IPC). The stream has the schema, one batch of rows for each chunk of DuckDB, and
+ * a last batch without rows. The metadata of the last batch say how the answer ended.
  *
- * Booleans, numbers, texts, bytes, dates and timestamps keep their types. Other types of DuckDB (lists, structures, times of
- * day, intervals) and JSON are text, as in the JSON lines.
+ * Booleans, numbers, texts, bytes, dates and timestamps keep their types. Other types of DuckDB (lists, structures,
+ * times of day, intervals) and JSON are text, as in the JSON lines.
  */
 import {
   ANY,
@@ -56,7 +56,10 @@ interface Kind {
   readonly put?: (view: DataView, at: number, cell: Cell) => void;
 }
 
-/** Writes batches of rows until the rows end or a limit is reached. After the last row, `check` throws if an error ended the rows. */
+/**
+ * Writes batches of rows until the rows end or a limit is reached. After the last row, `check` throws if an error ended
+ * the rows.
+ */
 export async function writeArrow(
   { result, columns, limits, write }: AnswerWriting,
   check: () => Promise<void>,
@@ -212,7 +215,10 @@ interface Rows {
 /** The length in bytes of the mark at the end of a stream. */
 const END_BYTES = 8;
 
-/** Returns the parts of a stream with one batch. The first message (the schema) has no body, so the message ends with its header. */
+/**
+ * Returns the parts of a stream with one batch. The first message (the schema) has no body, so the message ends with
+ * its header.
+ */
 function messagesOf({ columns, kinds, cells, rows, metadata }: Rows) {
   const fields = columns.map(({ name }, at) => new Field(name, (kinds[at] ?? TEXT).type, true));
   const children = kinds.map((kind, at) => dataOf(kind, (cells[at] ?? []).slice(0, rows)));

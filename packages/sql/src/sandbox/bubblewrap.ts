@@ -1,9 +1,9 @@
 /**
- * Builds the command that starts a program in a sandbox: bubblewrap (namespaces, an almost empty file system, a filter of
- * system calls) and prlimit (memory, processor time).
+ * Builds the command that starts a program in a sandbox: bubblewrap (namespaces, an almost empty file system, a filter
+ * of system calls) and prlimit (memory, processor time).
  *
- * The sandbox contains Node, its shared libraries, DuckDB, the code of Skein and the data of the query, all read-only. It has
- * no network, no environment, no /proc, no /dev, no other process and no other program.
+ * The sandbox contains Node, its shared libraries, DuckDB, the code of Skein and the data of the query, all read-only.
+ * It has no network, no environment, no /proc, no /dev, no other process and no other program.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +16,10 @@ export const COMMAND_FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/curr
 /** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_PIPE = 4;
 
-/** The path of Skein's cache folder inside the sandbox. DuckDB shows the path of an attached database, so the real path stays hidden. */
+/**
+ * The path of Skein's cache folder inside the sandbox. DuckDB shows the path of an attached database, so the real path
+ * stays hidden.
+ */
 const CACHE = "/cache";
 
 /** The process has new namespaces, runs as nobody, and is killed when its server ends. */
@@ -37,9 +40,9 @@ export interface SandboxContent {
 }
 
 /**
- * The entries of a data directory that the tables read: transcripts with the notes about subagents, plans, todo lists, tasks,
- * prompts, statistics, and the file that names the coding agent of a mirror. Logins, settings and copies of edited
- * files stay outside of the sandbox.
+ * The entries of a data directory that the tables read: transcripts with the notes about subagents, plans, todo lists,
+ * tasks, prompts, statistics, and the file that names the coding agent of a mirror. Logins, settings and copies of
+ * edited files stay outside of the sandbox.
  */
 const READ_ENTRIES = ["projects", "plans", "todos", "tasks", "history.jsonl", "stats-cache.json", "source.json"];
 
@@ -58,8 +61,8 @@ export type FoundSandbox =
   | {
       readonly command: string;
       /**
-       * Returns the arguments of the command. The program of a trial does not search for transcripts, because the search takes
-       * most of the time of a start.
+       * Returns the arguments of the command. The program of a trial does not search for transcripts, because the
+       * search takes most of the time of a start.
        */
       readonly args: (walls: Walls, data: string, options: { readonly isTrial: boolean }) => readonly string[];
       /** The names of everything in the root folder of the sandbox. */
@@ -120,7 +123,10 @@ export function findSandbox(commandFolders: readonly string[], { history }: Sand
   };
 }
 
-/** Mounts the entries of a data directory. The directory is made even if it has no entries, because statements fail without it. */
+/**
+ * Mounts the entries of a data directory. The directory is made even if it has no entries, because statements fail
+ * without it.
+ */
 function mountsOf(root: string): readonly string[] {
   const entries = READ_ENTRIES.map((name) => join(root, name));
   return ["--dir", root, ...entries.flatMap((path) => ["--ro-bind-try", path, path])];
@@ -178,8 +184,8 @@ function contentOf(history: HistoryFolders | undefined): {
 }
 
 /**
- * Returns the places where a package is mounted. A package of a clone is mounted outside of `node_modules`, because Node runs
- * no TypeScript there. A link in `node_modules` leads to the package.
+ * Returns the places where a package is mounted. A package of a clone is mounted outside of `node_modules`, because
+ * Node runs no TypeScript there. A link in `node_modules` leads to the package.
  */
 function placesOf(name: string, folder: string): readonly Place[] {
   const to = `/skein/node_modules/${name}`;

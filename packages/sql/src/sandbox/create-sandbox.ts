@@ -23,7 +23,10 @@ export type Part =
 export interface Sandbox {
   /** Starts a sandbox as a test. Returns the reason if it does not work on this machine, or undefined. */
   problem(): Promise<string | undefined>;
-  /** Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if the statement needs too much time or memory. */
+  /**
+   * Throws `statement_failed` if DuckDB rejects the statement, and `over_limit` if the statement needs too much time or
+   * memory.
+   */
   ask(query: Query, signal: AbortSignal): AsyncGenerator<Part>;
   close(): Promise<void>;
 }
@@ -129,8 +132,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   }
 
   /**
-   * Returns the sandbox. After a failed trial, the next call makes a new trial. So the server need not be restarted after a
-   * missing program was installed.
+   * Returns the sandbox. After a failed trial, the next call makes a new trial. So the server need not be restarted
+   * after a missing program was installed.
    */
   async function found(): Promise<FoundSandbox> {
     const sandboxed = await (tried ??= trial());

@@ -42,7 +42,10 @@ export interface WriteAnswer {
   readonly error?: string;
 }
 
-/** Writes databases in a child process. The process starts with the first request, and stops after a minute without requests. */
+/**
+ * Writes databases in a child process. The process starts with the first request, and stops after a minute without
+ * requests.
+ */
 export interface DatabaseWriter {
   write(request: RowsRequest | CopyRequest): Promise<void>;
   close(): Promise<void>;

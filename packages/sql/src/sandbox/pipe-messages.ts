@@ -1,7 +1,9 @@
 /**
- * The messages of a sandboxed process. They use a separate pipe, because a statement can make DuckDB print to standard output.
+ * The messages of a sandboxed process. They use a separate pipe, because a statement can make DuckDB print to standard
+ * output.
  *
- * A message is one letter (D for bytes of the answer, J for JSON), the length of its content in four bytes, and the content.
+ * A message is one letter (D for bytes of the answer, J for JSON), the length of its content in four bytes, and the
+ * content.
  */
 import type { Column } from "../answer/values.ts";
 
@@ -13,7 +15,10 @@ export interface Job {
   readonly format: "jsonl" | "arrow";
   readonly rows: number;
   readonly bytes: number;
-  /** The names that the root folder of the process may contain. If given, the process checks that the folder contains nothing else. */
+  /**
+   * The names that the root folder of the process may contain. If given, the process checks that the folder contains
+   * nothing else.
+   */
   readonly places?: readonly string[];
   /** Whether the process must be unable to make sockets. Checked only if `places` is given. */
   readonly isFiltered?: boolean;

@@ -12,8 +12,8 @@ const JsonMessage = z.discriminatedUnion("kind", [
 const MOST_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Yields the messages of a pipe. Throws if other bytes arrive, because a hostile statement may control the process that writes
- * to the pipe.
+ * Yields the messages of a pipe. Throws if other bytes arrive, because a hostile statement may control the process that
+ * writes to the pipe.
  */
 export async function* readMessages(pipe: AsyncIterable<Uint8Array>): AsyncGenerator<PipeMessage> {
   let waiting = Buffer.alloc(0);

@@ -21,13 +21,14 @@ export function startSandboxed(
   sandboxed: Extract<FoundSandbox, { command: string }>,
   { walls, folder, isTrial }: { readonly walls: Walls; readonly folder: string; readonly isTrial: boolean },
 ): SandboxedProcess {
-  // This folder is mounted as /data. It stays empty until a query arrives, because the tenant of the query is not known before.
+  // This folder is mounted as /data. It stays empty until a query arrives, because the tenant of the query is not known
+  // before.
   const data = mkdtempSync(join(folder, "query-"));
   const child = spawn(sandboxed.command, sandboxed.args(walls, data, { isTrial }), {
     env: {},
     cwd: "/",
-    // The child gets a new process group, so that both processes of bubblewrap can be killed together. Just after the start,
-    // the second process survives if only the first process is killed.
+    // The child gets a new process group, so that both processes of bubblewrap can be killed together. Just after the
+    // start, the second process survives if only the first process is killed.
     detached: true,
     // Standard output is ignored, because a statement can make DuckDB print to it.
     stdio: ["pipe", "ignore", isTrial ? "pipe" : "ignore", "pipe", sandboxed.filter ? "pipe" : "ignore"],
@@ -80,8 +81,8 @@ function killGroup(pid: number): void {
 }
 
 /**
- * Links the database under a second name, which stays valid after the database is replaced. Copies the database if links are
- * not possible.
+ * Links the database under a second name, which stays valid after the database is replaced. Copies the database if
+ * links are not possible.
  */
 function place(database: string, name: string): void {
   try {

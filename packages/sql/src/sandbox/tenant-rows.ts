@@ -34,13 +34,13 @@ const SESSION_COLUMNS: Readonly<Record<PlatformTable, string | null>> = {
 const TABLES = Object.keys(SESSION_COLUMNS) as PlatformTable[];
 
 /**
- * The age in milliseconds below which a session is young. A session may change twice in one millisecond. So the log of a young
- * session is searched for new events even if its entry in the list is unchanged.
+ * The age in milliseconds below which a session is young. A session may change twice in one millisecond. So the log of
+ * a young session is searched for new events even if its entry in the list is unchanged.
  */
 const YOUNG_MS = 10_000;
 /**
- * The unused space that a database may always have. Replaced rows leave unused space. A database is rewritten if it is larger
- * than twice its compact size plus this number.
+ * The unused space that a database may always have. Replaced rows leave unused space. A database is rewritten if it is
+ * larger than twice its compact size plus this number.
  */
 const HOLES_BYTES = 16 * 1024 * 1024;
 const EVENTS_AT_ONCE = 1000;
@@ -62,8 +62,8 @@ export interface TenantRowsOptions {
   readonly store: Store;
   readonly tenant: string;
   /**
-   * The folder of all tenants. The files of a tenant are in a new folder inside it. So a tenant that is kept again does not
-   * use the folder that is being removed.
+   * The folder of all tenants. The files of a tenant are in a new folder inside it. So a tenant that is kept again does
+   * not use the folder that is being removed.
    */
   readonly folder: string;
   readonly writer: DatabaseWriter;
@@ -175,7 +175,10 @@ export function createTenantRows({ store, tenant, folder, writer, now }: TenantR
     }
   }
 
-  /** Writes all agents, models and audit rows each time, because they are few. Returns a hash that changes if a row changes. */
+  /**
+   * Writes all agents, models and audit rows each time, because they are few. Returns a hash that changes if a row
+   * changes.
+   */
   async function addRecordRows(delta: Delta): Promise<string> {
     const hash = createHash("sha256");
     await addRecords(store, tenant, async (table, rows) => {

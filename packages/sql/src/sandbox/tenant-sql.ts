@@ -16,8 +16,8 @@ export interface TenantSql {
   /** Whether this server lets some keys read the sessions of coding agents. */
   readonly hasHistory: boolean;
   /**
-   * Runs a statement. The part with the columns has a notice if the statement names tables that the caller may not read. Those
-   * tables are empty.
+   * Runs a statement. The part with the columns has a notice if the statement names tables that the caller may not
+   * read. Those tables are empty.
    */
   ask(query: TenantQuery, signal: AbortSignal): AsyncGenerator<Part & { readonly notice?: string }>;
   /** Lists the tables that statements can read, with descriptions of the tables and their columns. */
@@ -35,7 +35,9 @@ interface TenantQuery extends Omit<Query, "database"> {
   readonly tenant: string;
   /** Whether the statement may also read the system prompts of agents without `show_system_prompt`. */
   readonly prompts: boolean;
-  /** Whether the statement may read Claude Code's files, if `history` is configured. If false, their tables are empty. */
+  /**
+   * Whether the statement may read Claude Code's files, if `history` is configured. If false, their tables are empty.
+   */
   readonly history: boolean;
 }
 
@@ -48,8 +50,8 @@ export interface TenantSqlOptions {
   readonly folder: string;
   readonly now?: () => number;
   /**
-   * The most time that a query waits for the copy of its tenant's rows. A query over transcripts may also run this long while
-   * the transcripts have no cached copy.
+   * The most time that a query waits for the copy of its tenant's rows. A query over transcripts may also run this long
+   * while the transcripts have no cached copy.
    */
   readonly copyMs?: number;
   /** The folders in which to look for bubblewrap; the default folders if not given. */
@@ -202,7 +204,10 @@ async function inTime(database: Promise<string>, ms: number): Promise<string> {
   }
 }
 
-/** Makes a folder for this process, because two servers may share a data folder. Removes the folders of killed processes. */
+/**
+ * Makes a folder for this process, because two servers may share a data folder. Removes the folders of killed
+ * processes.
+ */
 function takeFolder(folder: string, own: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {
@@ -221,7 +226,10 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the reason why named tables have no rows for this caller. Returns undefined if the caller may read all named tables. */
+/**
+ * Returns the reason why named tables have no rows for this caller. Returns undefined if the caller may read all named
+ * tables.
+ */
 function closedNotice(statement: string, isOpened: boolean): string | undefined {
   if (!namesClaude(statement) && !namesHistory(statement)) return undefined;
   return isOpened

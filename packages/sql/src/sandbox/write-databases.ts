@@ -1,8 +1,9 @@
 /**
- * The program that writes databases for the sandbox. It is a child of the server, so that DuckDB is not loaded into the server.
+ * The program that writes databases for the sandbox. It is a child of the server, so that DuckDB is not loaded into the
+ * server.
  *
- * It runs no statements of clients. It never changes a database, because a query may be reading the file. It makes the next
- * database from a copy.
+ * It runs no statements of clients. It never changes a database, because a query may be reading the file. It makes the
+ * next database from a copy.
  */
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -49,7 +50,10 @@ async function write({ folder, from, to, gone, compact, tables }: RowsRequest): 
   });
 }
 
-/** Copies the rows into a new file. The old file still contains the bytes of deleted rows, and a statement could read them. */
+/**
+ * Copies the rows into a new file. The old file still contains the bytes of deleted rows, and a statement could read
+ * them.
+ */
 async function copyRows(from: string, to: string): Promise<void> {
   await inDatabase(":memory:", async (connection) => {
     await connection.run(`ATTACH ${literal(from)} AS whole (READ_ONLY); ATTACH ${literal(to)} AS fresh`);
@@ -57,7 +61,10 @@ async function copyRows(from: string, to: string): Promise<void> {
   });
 }
 
-/** Returns the path of a database without rows. The database has all tables and views, but empty tables replace the views over files. */
+/**
+ * Returns the path of a database without rows. The database has all tables and views, but empty tables replace the
+ * views over files.
+ */
 async function template(folder: string): Promise<string> {
   const to = join(folder, "template.duckdb");
   if (existsSync(to)) return to;
@@ -108,7 +115,9 @@ async function shapeOf(source: Sql): Promise<readonly string[]> {
   ];
 }
 
-/** Returns the macros that the texts use, directly or through other macros. The order is the order of their definitions. */
+/**
+ * Returns the macros that the texts use, directly or through other macros. The order is the order of their definitions.
+ */
 function macrosIn(texts: readonly string[], macros: readonly (readonly string[])[]): readonly string[] {
   const used = macros.filter(([name = ""]) => texts.some((text) => new RegExp(`skein\\."?${name}"?\\(`).test(text)));
   const more = used.map(([, , definition = ""]) => definition).filter((definition) => !texts.includes(definition));

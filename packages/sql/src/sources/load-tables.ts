@@ -1,6 +1,6 @@
 /**
- * Fills tables with rows from sources that DuckDB cannot read. A source is imported when the first statement needs it, because
- * most statements need no source and start faster without the import.
+ * Fills tables with rows from sources that DuckDB cannot read. A source is imported when the first statement needs it,
+ * because most statements need no source and start faster without the import.
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Store } from "@skein/core";

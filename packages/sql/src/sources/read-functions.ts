@@ -1,6 +1,6 @@
 /**
- * Computes the rows of `read_conversations` and the other table functions of the `agent_data` extension. Columns and types are
- * the extension's.
+ * Computes the rows of `read_conversations` and the other table functions of the `agent_data` extension. Columns and
+ * types are the extension's.
  */
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -74,7 +74,10 @@ interface ReadDeps {
   warn(text: string): void;
 }
 
-/** Makes the table of one call. The table is empty if the path does not exist. `warn` receives the problems that no row contains. */
+/**
+ * Makes the table of one call. The table is empty if the path does not exist. `warn` receives the problems that no row
+ * contains.
+ */
 export async function loadReadFunction(
   connection: DuckDBConnection,
   call: ReadCall,

@@ -204,8 +204,8 @@ async function sessionsOf(library: LibraryConfig): Promise<readonly SessionSumma
 }
 
 /**
- * Replaces the rows of a table. If Claude Code has no data on this machine, the table is empty. Throws if a given directory
- * does not exist.
+ * Replaces the rows of a table. If Claude Code has no data on this machine, the table is empty. Throws if a given
+ * directory does not exist.
  */
 export async function loadSmallTable(
   connection: DuckDBConnection,

@@ -1,8 +1,8 @@
 /**
  * The lines of some files. They are read and parsed once, and all pieces of the copy (`pieces.ts`) are made from them.
  *
- * The lines are a table in a separate database, because row groups can be small in this database. DuckDB gives each thread one
- * row group at a time, and a batch has fewer rows than a row group of the usual size.
+ * The lines are a table in a separate database, because row groups can be small in this database. DuckDB gives each
+ * thread one row group at a time, and a batch has fewer rows than a row group of the usual size.
  */
 import { FILE_LINES, LINE_FIELDS, REPAIRED_LINES, USAGE } from "./scan.ts";
 
@@ -39,9 +39,9 @@ const FIELDS = `${LINE_FIELDS}, json_transform(s.message, '${SAID}') AS said`;
 /**
  * Fills the table with the lines of the current files. The bad lines of these files must be known.
  *
- * One thread reads a file that fits into one buffer of the reader, and adds the rows in order. So rows have the order of the
- * lines, and two threads can read different files. Two threads would read a larger file in mixed order. So its lines are
- * numbered while one thread reads them.
+ * One thread reads a file that fits into one buffer of the reader, and adds the rows in order. So rows have the order
+ * of the lines, and two threads can read different files. Two threads would read a larger file in mixed order. So its
+ * lines are numbered while one thread reads them.
  */
 export const readBatch = ({ isBuffered }: { readonly isBuffered: boolean }): string => `
 SET preserve_insertion_order = ${!isBuffered};

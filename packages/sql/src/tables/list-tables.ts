@@ -4,8 +4,8 @@ import type { Column } from "../answer/values.ts";
 
 export interface Table {
   /**
-   * The name with its schema, such as `claude.responses`. Tables of the schema `main` have no schema in their name, such as
-   * `claude_plans`.
+   * The name with its schema, such as `claude.responses`. Tables of the schema `main` have no schema in their name,
+   * such as `claude_plans`.
    */
   readonly name: string;
   readonly about: string;

@@ -1,10 +1,10 @@
 /**
  * The pieces from which the tables are composed. A piece has the rows that can be computed from one transcript alone.
  *
- * A piece is read from the files (by the query here) or from the cached copy (a table with the same name and columns). Both
- * have `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one thread can
- * number lines. Before a text is parsed, DuckDB searches the text for a word that the text must contain. The word
- * begins with a rare character, because DuckDB searches for the first character first.
+ * A piece is read from the files (by the query here) or from the cached copy (a table with the same name and columns).
+ * Both have `place`, the number of the file. A piece uses line numbers only if `line` is selected, because only one
+ * thread can number lines. Before a text is parsed, DuckDB searches the text for a word that the text must contain. The
+ * word begins with a rare character, because DuckDB searches for the first character first.
  */
 import { BATCH_ANSWERS, BATCH_ROWS } from "./batch.ts";
 import { NO_REQUESTS, requests } from "./requests.ts";
@@ -79,9 +79,9 @@ SELECT place, line, uuid AS message_uuid, parent_uuid, type AS message_type,
 FROM (SELECT *, blocks[1] AS block FROM (SELECT *, ${lines.said(CONTENT)}.content AS blocks FROM ${lines.rows}))`;
 
 /**
- * Claude Code writes one line for each block of an answer. All lines of an answer become one message, and any other line
- * becomes one message. One step groups all lines, so lines outside of answers get a random key. With two steps, DuckDB would
- * materialize every column of a step that is used twice.
+ * Claude Code writes one line for each block of an answer. All lines of an answer become one message, and any other
+ * line becomes one message. One step groups all lines, so lines outside of answers get a random key. With two steps,
+ * DuckDB would materialize every column of a step that is used twice.
  */
 const message = (lines: Lines): string => `
 WITH spoken AS (
@@ -116,8 +116,8 @@ SELECT place, min(line) AS line, min(role) AS role, min(message_id) AS message_i
 FROM (SELECT *, coalesce(message_id, gen_random_uuid()::VARCHAR) AS key FROM parts) GROUP BY place, key`;
 
 /**
- * Copies of a line in the same file are one call, because some versions wrote every line twice. Copies differ only in the line
- * number, so their order matters only if line numbers are selected.
+ * Copies of a line in the same file are one call, because some versions wrote every line twice. Copies differ only in
+ * the line number, so their order matters only if line numbers are selected.
  */
 const toolCall = (lines: Lines, order: string): string => `
 WITH calls AS (
@@ -166,8 +166,8 @@ FROM (
 ) WHERE b.type = 'tool_result' GROUP BY ALL`;
 
 /**
- * Snapshots repeat every file at every message. This piece has one row for each version of a file, with the first message of
- * the version.
+ * Snapshots repeat every file at every message. This piece has one row for each version of a file, with the first
+ * message of the version.
  */
 const fileVersion = (lines: Lines): string => `
 WITH named AS (
@@ -239,8 +239,8 @@ export function scanPieces(form: { readonly numbered: boolean }): string {
 export const SCAN = "scan";
 
 /**
- * Returns the views that all tables read. A view contains the rows of one piece from all schemas with rows. To add a source,
- * add a schema with a table or view for each piece.
+ * Returns the views that all tables read. A view contains the rows of one piece from all schemas with rows. To add a
+ * source, add a schema with a table or view for each piece.
  */
 export function pieceViews({ schemas }: { readonly schemas: readonly string[] }): string {
   const views = PIECE_NAMES.map((name) => {
@@ -249,7 +249,8 @@ export function pieceViews({ schemas }: { readonly schemas: readonly string[] })
   });
   const [copy, ...others] = schemas;
   const isCopyAlone = copy !== undefined && copy !== SCAN && others.length === 0;
-  // A copy knows the calls that occur in several of its files. If the copy has all files, only these calls must be compared.
+  // A copy knows the calls that occur in several of its files. If the copy has all files, only these calls must be
+  // compared.
   const single = isCopyAlone
     ? [
         `CREATE OR REPLACE VIEW skein.request AS SELECT * FROM ${copy}.request WHERE id IN (SELECT id FROM ${copy}.repeated);`,

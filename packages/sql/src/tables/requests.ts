@@ -1,14 +1,14 @@
 /**
  * Computes usage and cost, and counts each model call once.
  *
- * Claude Code writes a call as one line for each content block, and early lines have placeholder counters. Resumes and forks
- * write the call again. So lines with the same message id and request id are one call, with the largest value of each counter.
- * A line without a request id belongs to the first call with its message id. A copy in a side chain has another request id, and
- * belongs to the same first call.
+ * Claude Code writes a call as one line for each content block, and early lines have placeholder counters. Resumes and
+ * forks write the call again. So lines with the same message id and request id are one call, with the largest value of
+ * each counter. A line without a request id belongs to the first call with its message id. A copy in a side chain has
+ * another request id, and belongs to the same first call.
  *
- * A "request" is the record of one call in one file. Requests are ordered by a key: the time, whether the request is in a side
- * chain, the number of the file, whether the request id is missing, and a hash of the request id. Keys are unique, so every
- * reader finds the same request first.
+ * A "request" is the record of one call in one file. Requests are ordered by a key: the time, whether the request is in
+ * a side chain, the number of the file, whether the request id is missing, and a hash of the request id. Keys are
+ * unique, so every reader finds the same request first.
  */
 import { WEB_SEARCH_MICROS } from "@skein/protocol/prices";
 import type { ViewPlace } from "./view-place.ts";
@@ -25,8 +25,8 @@ const COST = `if(c.calls = 0, c.searches * ${WEB_SEARCH_MICROS * 1_000_000}::HUG
 const NEVER = "9e15::BIGINT";
 
 /**
- * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in the key
- * need no separate columns, so comparing each call with all others is faster.
+ * The bits of a key: 54 and the sign for the time and the side chain, 32 for the file, 40 for the request id. Values in
+ * the key need no separate columns, so comparing each call with all others is faster.
  */
 const KEY =
   "((r.time * 2 + r.is_side::BIGINT)::HUGEINT * 4294967296 + f.file_id) * 1099511627776" +
@@ -39,9 +39,10 @@ const isAnswer = (line: string): string =>
   `${line}message.usage IS NOT NULL AND ${line}message.model IS DISTINCT FROM '<synthetic>' AND (${line}message.id <> '' OR ${line}uuid IS NOT NULL`;
 
 /**
- * Returns the requests of all files in one pass over the lines. They come from answers, from lines of subagents that versions
- * 2.1.12 to 2.1.8x wrote into progress lines of their parents, and from results that count web searches without calls in a
- * transcript. Such a result is a request without tokens. It counts only if no call in its file reports searches.
+ * Returns the requests of all files in one pass over the lines. They come from answers, from lines of subagents that
+ * versions 2.1.12 to 2.1.8x wrote into progress lines of their parents, and from results that count web searches
+ * without calls in a transcript. Such a result is a request without tokens. It counts only if no call in its file
+ * reports searches.
  */
 export const requests = (answers: string): string => `
 SELECT place, id, request_id, moment >> 1 AS time, moment & 1 = 1 AS is_side, model, line, input, output, cache_write, cache_read,
@@ -88,8 +89,8 @@ export const NO_REQUESTS = `SELECT 0::BIGINT AS place, '' AS id, '' AS request_i
   0::BIGINT AS searches, false AS fast, 0::BIGINT AS lines, 0 AS calls, 0::HUGEINT AS cost_picos WHERE false`;
 
 /**
- * Each step refers to the step before it once. If a step is used twice, DuckDB materializes even the columns that the query
- * does not need.
+ * Each step refers to the step before it once. If a step is used twice, DuckDB materializes even the columns that the
+ * query does not need.
  */
 export const responses = ({ schema, files, source }: ViewPlace): string => `
 CREATE VIEW ${schema}.responses AS

@@ -1,21 +1,26 @@
 /**
  * The views with which DuckDB reads transcripts in place, line by line.
  *
- * `scan.rows` has the fields of lines with a type. `scan.answers` has the fields for the cost of a call. `scan.objects` has
- * every line as JSON. DuckDB cannot read a line with a lone surrogate, with a byte that is not UTF-8, or with two records.
- * JavaScript reads these lines into `scan.repaired`. Decision 070 in docs/decisions has the reasons.
+ * `scan.rows` has the fields of lines with a type. `scan.answers` has the fields for the cost of a call. `scan.objects`
+ * has every line as JSON. DuckDB cannot read a line with a lone surrogate, with a byte that is not UTF-8, or with two
+ * records. JavaScript reads these lines into `scan.repaired`. Decision 070 in docs/decisions has the reasons.
  */
 
-/** DuckDB's default limit for a line. Buffers are twice as large for each scan and thread. The texts of longer lines are cut. */
+/**
+ * DuckDB's default limit for a line. Buffers are twice as large for each scan and thread. The texts of longer lines are
+ * cut.
+ */
 export const MOST_LINE_BYTES = 16 * 2 ** 20;
 
 /**
- * The reader's limit for a line. The extra bytes are for the byte order mark, the line feed and the bytes that the reader reads
- * after the line.
+ * The reader's limit for a line. The extra bytes are for the byte order mark, the line feed and the bytes that the
+ * reader reads after the line.
  */
 export const LINE_ROOM = `SET VARIABLE skein_line_bytes = ${MOST_LINE_BYTES + 1024};`;
 
-/** The reader skips only known bad lines. It fails on other bad lines, because skipping them silently would lose data. */
+/**
+ * The reader skips only known bad lines. It fails on other bad lines, because skipping them silently would lose data.
+ */
 const READ =
   "format = 'newline_delimited', ignore_errors = getvariable('skein_tolerant'), maximum_object_size = getvariable('skein_line_bytes')";
 
@@ -52,8 +57,8 @@ const FIELDS: Readonly<Record<string, readonly [name: string, type: "VARCHAR" | 
 };
 
 /**
- * The fields for the cost of an answer. As structures they are parsed together with the line. As JSON they would be parsed
- * twice with all their content. A value that does not fit its type is NULL, as in `json_transform`.
+ * The fields for the cost of an answer. As structures they are parsed together with the line. As JSON they would be
+ * parsed twice with all their content. A value that does not fit its type is NULL, as in `json_transform`.
  */
 export const USAGE = {
   input_tokens: "BIGINT",
@@ -119,8 +124,8 @@ CREATE TABLE skein.skipped (file VARCHAR, kind VARCHAR, message VARCHAR);
 
 /**
  * Makes the view `scan.rows` with or without line numbers. The reader does not number lines, but keeps their order, so
- * `row_number()` gives the numbers. That allows only one thread. In the form without numbers, `line` is `NO_LINE`. If DuckDB's
- * plan of a statement contains `NO_LINE`, the statement needs the numbers.
+ * `row_number()` gives the numbers. That allows only one thread. In the form without numbers, `line` is `NO_LINE`. If
+ * DuckDB's plan of a statement contains `NO_LINE`, the statement needs the numbers.
  */
 export function scanRows(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -137,8 +142,9 @@ SELECT place, line, ${LINE_FIELDS} FROM ${REPAIRED_LINES} WHERE s.type IS NOT NU
 }
 
 /**
- * Makes a view of lines with the fields for the cost of a call. Its reader always skips bad lines, because it would fail on any
- * structure with another form. An unreadable line has no type, so check the type first with `skein.is_void`.
+ * Makes a view of lines with the fields for the cost of a call. Its reader always skips bad lines, because it would
+ * fail on any structure with another form. An unreadable line has no type, so check the type first with
+ * `skein.is_void`.
  */
 export function scanAnswers(form: { readonly numbered: boolean }): string {
   const { number, line, join } = numbers(form);
@@ -210,8 +216,8 @@ END;
 `;
 
 /**
- * Counts the rows of some files, and the rows that are not readable objects. A row that DuckDB has read is JSON, so its first
- * character shows whether it is an object. Parsing the row again would hold it in memory twice.
+ * Counts the rows of some files, and the rows that are not readable objects. A row that DuckDB has read is JSON, so its
+ * first character shows whether it is an object. Parsing the row again would hold it in memory twice.
  */
 export const COUNT_ROWS = `
 SELECT file_index::BIGINT AS place, count(*) AS total, max(strlen(json)) AS longest,

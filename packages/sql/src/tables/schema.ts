@@ -12,12 +12,14 @@ CREATE SCHEMA skein; CREATE SCHEMA scan; CREATE SCHEMA claude;
 ${FILES}${SCAN_TABLES}${SCAN_MACROS}${PRICES_SQL}`;
 
 /**
- * Like `BASE`, for the database inside Skein. DuckDB combines small chunks by default. With long texts, combining takes much
- * memory and saves little time, so Skein turns it off.
+ * Like `BASE`, for the database inside Skein. DuckDB combines small chunks by default. With long texts, combining takes
+ * much memory and saves little time, so Skein turns it off.
  */
 export const START = `SET enable_caching_operators = false; SET VARIABLE skein_tolerant = true; ${LINE_ROOM} ${BASE}`;
 
-/** The views that read transcripts in place. They are made only if needed, because DuckDB needs time to bind a new view. */
+/**
+ * The views that read transcripts in place. They are made only if needed, because DuckDB needs time to bind a new view.
+ */
 export const scanSql = (form: { readonly numbered: boolean }): string =>
   `${scanRows(form)}${scanAnswers(form)}${scanPieces(form)}`;
 

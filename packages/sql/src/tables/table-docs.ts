@@ -1,4 +1,7 @@
-/** Descriptions of all tables. `skein sql --schema` prints them, and a test compares them with the tables in the database. */
+/**
+ * Descriptions of all tables. `skein sql --schema` prints them, and a test compares them with the tables in the
+ * database.
+ */
 export const TABLE_DOCS: Readonly<Record<string, string>> = {
   "main.claude_conversations":
     "Lines of transcripts that have a type; file and line identify a row, except if one line has several records",

@@ -9,8 +9,8 @@ export interface DamagedLine {
 }
 
 /**
- * The most characters of a line's objects as JSON. The texts of larger objects are cut, because all objects of damaged lines
- * are in memory at the same time.
+ * The most characters of a line's objects as JSON. The texts of larger objects are cut, because all objects of damaged
+ * lines are in memory at the same time.
  */
 const MOST_CHARACTERS = 2 ** 18;
 /** The most characters of a cut text. */

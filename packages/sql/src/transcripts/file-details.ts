@@ -1,4 +1,7 @@
-/** The details of a transcript that must be known before it is scanned. They are stored in Skein's cache folder until the file changes. */
+/**
+ * The details of a transcript that must be known before it is scanned. They are stored in Skein's cache folder until
+ * the file changes.
+ */
 import { closeSync, mkdirSync, openSync, readFileSync, readSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DataFile } from "@skein/history";
@@ -39,7 +42,9 @@ const HEAD_BYTES = 65_536;
 /** One buffer for all files, because thousands of files are read one after the other. */
 const shared = Buffer.allocUnsafeSlow(HEAD_BYTES);
 
-/** Returns the working directory and the session in the first lines. The name of the folder cannot be decoded to a path. */
+/**
+ * Returns the working directory and the session in the first lines. The name of the folder cannot be decoded to a path.
+ */
 export function headOf(path: string): FileHead {
   const fd = openSync(path, "r");
   try {

@@ -10,8 +10,8 @@ export interface Files {
   /** A fingerprint that changes if a file or the cached copy changes. */
   readonly stamp: string;
   /**
-   * The files by time of change. The file that is being written comes last, so its growth does not change the line numbers of
-   * other files.
+   * The files by time of change. The file that is being written comes last, so its growth does not change the line
+   * numbers of other files.
    */
   readonly known: readonly KnownFile[];
   readonly unread: readonly UnreadFile[];
@@ -38,7 +38,10 @@ export function stampOf({ files, skipped }: FoundFiles, copy: Copy | null): stri
   return [copy?.stamp, ...each, ...skipped.map(({ path }) => path)].join("\n");
 }
 
-/** Returns the files with their details. Reads the beginning of a file only if neither the copy nor the cache has its details. */
+/**
+ * Returns the files with their details. Reads the beginning of a file only if neither the copy nor the cache has its
+ * details.
+ */
 export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache): Files {
   const unreadable: UnreadFile[] = [];
   const known = found.files
@@ -62,7 +65,10 @@ export function readFiles(found: FoundFiles, copy: Copy | null, cache: FileCache
   return { stamp: stampOf(found, copy), known, unread: [...unreadable, ...skipped] };
 }
 
-/** Returns the files that are read in place, because the copy does not have them. The index in this list is the `place` in the tables. */
+/**
+ * Returns the files that are read in place, because the copy does not have them. The index in this list is the `place`
+ * in the tables.
+ */
 export function scannedFiles({ known }: Files): readonly KnownFile[] {
   return known.filter(({ copied }) => !copied);
 }
@@ -76,7 +82,10 @@ export function isCounted({ known }: Files): boolean {
   return known.every(({ count }) => count);
 }
 
-/** Whether the line numbers of `before` are still correct. Every scanned file must be unchanged, but the last file may have grown. */
+/**
+ * Whether the line numbers of `before` are still correct. Every scanned file must be unchanged, but the last file may
+ * have grown.
+ */
 export function areNumbersRight(before: Files, now: Files): boolean {
   const files = new Map(now.known.map(({ file }) => [file.path, file]));
   return scannedFiles(before).every(({ file }, at, { length }) => {

@@ -12,8 +12,8 @@ export function createFileFinder(library: LibraryConfig): () => FoundFiles {
 }
 
 /**
- * Returns the transcripts, or undefined without Claude Code on this machine. In this case the platform's tables work, and
- * `checkRoots` rejects statements with tables of Claude Code. Throws if a given directory does not exist.
+ * Returns the transcripts, or undefined without Claude Code on this machine. In this case the platform's tables work,
+ * and `checkRoots` rejects statements with tables of Claude Code. Throws if a given directory does not exist.
  */
 function found(library: LibraryConfig): Discovered | undefined {
   try {

@@ -2,8 +2,8 @@ import { DuckDBScalarFunction, VARCHAR } from "@duckdb/node-api";
 import { humanPrompt } from "@skein/history/format";
 
 /**
- * Creates the SQL function `skein_prompt(message)`. It returns the text that a person typed in a user message, or NULL. The
- * history library has the rule for this.
+ * Creates the SQL function `skein_prompt(message)`. It returns the text that a person typed in a user message, or NULL.
+ * The history library has the rule for this.
  */
 export function promptFunction(): DuckDBScalarFunction {
   return DuckDBScalarFunction.create({

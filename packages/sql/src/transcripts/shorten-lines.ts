@@ -1,7 +1,7 @@
 /**
- * Shortens lines that are too long for DuckDB. Its reader holds each line in memory in every thread, and parsing needs several
- * times as much. So DuckDB reads another file, where the long texts of these lines are cut and all other bytes are unchanged.
- * The file is written in blocks, because a line may not fit into memory.
+ * Shortens lines that are too long for DuckDB. Its reader holds each line in memory in every thread, and parsing needs
+ * several times as much. So DuckDB reads another file, where the long texts of these lines are cut and all other bytes
+ * are unchanged. The file is written in blocks, because a line may not fit into memory.
  */
 import { closeSync, openSync, readSync, writeFileSync } from "node:fs";
 
@@ -16,8 +16,8 @@ export interface LongLine {
 /** The most bytes of a cut text. */
 const MOST_TEXT_BYTES = 2 ** 20;
 /**
- * The bytes that are kept of a line that is too long even with cut texts. This beginning is not valid JSON, so it is reported
- * as damage.
+ * The bytes that are kept of a line that is too long even with cut texts. This beginning is not valid JSON, so it is
+ * reported as damage.
  */
 const BEGINNING_BYTES = 1000;
 const BLOCK_BYTES = 2 ** 20;
@@ -86,12 +86,18 @@ interface Shortening {
   readonly most: number;
 }
 
-/** Returns a function that receives the bytes of a line in blocks. It calls `give` with the bytes without the ends of long texts. */
+/**
+ * Returns a function that receives the bytes of a line in blocks. It calls `give` with the bytes without the ends of
+ * long texts.
+ */
 function createCutter(give: (bytes: Uint8Array) => void): (block: Uint8Array) => void {
   let isText = false;
   let isCut = false;
   let length = 0;
-  /** The state of an escape sequence: 5 before its letter, 4 to 1 for the digits of a \u that are still to come, 0 outside. */
+  /**
+   * The state of an escape sequence: 5 before its letter, 4 to 1 for the digits of a \u that are still to come, 0
+   * outside.
+   */
   let escape = 0;
   let unit = 0;
   /** Whether the first half of a surrogate pair was written, so that the second half must follow. */

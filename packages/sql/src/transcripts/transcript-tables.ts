@@ -1,4 +1,6 @@
-/** The tables and variables that the views over transcripts read: the list of files, and the lines that JavaScript read. */
+/**
+ * The tables and variables that the views over transcripts read: the list of files, and the lines that JavaScript read.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";

@@ -31,8 +31,8 @@ export interface TranscriptsDeps {
 /** How the transcripts are shown to one statement. */
 export interface TranscriptForm {
   /**
-   * With `uncounted`, the reader fails on an unreadable line. With `counted`, unreadable lines are known and repaired, and the
-   * reader skips them. With `numbered`, lines also have numbers, which allows only one thread.
+   * With `uncounted`, the reader fails on an unreadable line. With `counted`, unreadable lines are known and repaired,
+   * and the reader skips them. With `numbered`, lines also have numbers, which allows only one thread.
    */
   readonly rows: "uncounted" | "counted" | "numbered";
   /** Whether `scan.branch` is filled. */
@@ -46,7 +46,9 @@ export interface TranscriptForm {
 export interface Transcripts {
   /** Finds the files, and updates the tables if anything has changed. */
   refresh(): Promise<Files>;
-  /** Shows the files of the last refresh in the given form. Returns the files, with row counts if the form needs counts. */
+  /**
+   * Shows the files of the last refresh in the given form. Returns the files, with row counts if the form needs counts.
+   */
   show(files: Files, form: TranscriptForm): Promise<Files>;
   /** Returns the files of the last refresh, or undefined before the first refresh. */
   current(): Files | undefined;

@@ -92,8 +92,8 @@ async function ask(
   }
   const text = await answer.text();
   const problem = `Restate's admin API at ${url} answered ${answer.status}: ${text.slice(0, 500)}`;
-  // META0003: Restate could not reach the workers. Other statuses from 500 are temporary errors, which stop when all servers of
-  // the cluster run again.
+  // META0003: Restate could not reach the workers. Other statuses from 500 are temporary errors, which stop when all
+  // servers of the cluster run again.
   if (answer.status >= 500 && !text.includes("META0003"))
     throw new KnownError(
       "store_unavailable",

@@ -14,7 +14,10 @@ export interface EndpointOptions {
   readonly identityKeys: readonly string[];
 }
 
-/** Works on a session for a while. The signal aborts when Restate has ended the attempt. An error makes Restate try again. */
+/**
+ * Works on a session for a while. The signal aborts when Restate has ended the attempt. An error makes Restate try
+ * again.
+ */
 type DriveSlice = (sessionId: string, attemptOver: AbortSignal) => Promise<void>;
 
 /** The endpoint at which Restate gives sessions to this worker: a virtual object per session, over HTTP/2. */

@@ -173,7 +173,8 @@ export async function modelOfRun({ log, deps }: Drive, prompt: QueuedPrompt): Pr
 export async function prepareNext({ log, deps }: Drive, prompt: QueuedPrompt): Promise<void> {
   const { tenant, agent } = log.state;
   const sessionId = crypto.randomUUID();
-  // With its new id, the next session gets a separate working folder. It has no key yet, so it gets this session's rules.
+  // With its new id, the next session gets a separate working folder. It has no key yet, so it gets this session's
+  // rules.
   const options = await deps.optionsOf({ ...log.state, sessionId }, prompt, log.state.sessionId);
   const start = await startOf({ sessionId, tenant, options, env: {} }, deps);
   const kind = kindOf(tenant, agent?.extras["claude"], options.rules);

@@ -21,8 +21,8 @@ export interface Documented {
 }
 
 /**
- * Increase this number when the code makes other documents from the same log. All documents are then compared once, and written again
- * if they differ.
+ * Increase this number when the code makes other documents from the same log. All documents are then compared once, and
+ * written again if they differ.
  */
 export const DOCUMENTS_VERSION = 2;
 
@@ -62,7 +62,9 @@ export interface HeadsDeps {
   readonly onGone: (sessionId: string) => void;
 }
 
-/** The sessions of the store. Heads are always in memory. Logs that are not in use are removed from memory above 64 MB. */
+/**
+ * The sessions of the store. Heads are always in memory. Logs that are not in use are removed from memory above 64 MB.
+ */
 export interface Heads {
   all(): Iterable<Head>;
   /** The sessions that can be read, most recently created first. */

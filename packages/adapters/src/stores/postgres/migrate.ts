@@ -50,7 +50,9 @@ export async function migrate(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** What the next start of a server finds in the database: no store, an older schema, or one that it can use unchanged. */
+/**
+ * What the next start of a server finds in the database: no store, an older schema, or one that it can use unchanged.
+ */
 export async function schemaState(client: pg.ClientBase): Promise<"missing" | "older" | "usable"> {
   const missing = await missingMigrations(client);
   if (missing === "newer") return "usable";

@@ -1,4 +1,7 @@
-/** A server that runs one turn of the real Claude Code and is killed by a test. Arguments: guarded or bare, folder, prompt. */
+/**
+ * A server that runs one turn of the real Claude Code and is killed by a test. Arguments: guarded or bare, folder,
+ * prompt.
+ */
 import { join } from "node:path";
 import { query } from "@anthropic-ai/claude-agent-sdk";
 import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guard/index.ts";

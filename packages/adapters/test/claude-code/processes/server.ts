@@ -1,4 +1,7 @@
-/** A server that has only one child process and is killed or stopped by a test. Arguments: kind, folder, milliseconds, command. */
+/**
+ * A server that has only one child process and is killed or stopped by a test. Arguments: kind, folder, milliseconds,
+ * command.
+ */
 import { createSpawnChild } from "../../../src/runtimes/claude-code/process-guard/index.ts";
 import { openNone } from "../../../src/sandboxes/none.ts";
 

@@ -66,7 +66,10 @@ function typed(text: string): string {
     .replaceAll("\n", LINE_BREAK);
 }
 
-/** Returns how many characters from the start of `sequence` are at the end of the text. A single Escape character counts as 0. */
+/**
+ * Returns how many characters from the start of `sequence` are at the end of the text. A single Escape character counts
+ * as 0.
+ */
 function partOf(text: string, sequence: string): number {
   for (let length = sequence.length - 1; length > 1; length -= 1)
     if (text.endsWith(sequence.slice(0, length))) return length;

@@ -18,7 +18,8 @@ export async function withArchived(
   try {
     return await withArchive({ ...library, archiveFolder: archiveFolder(config) });
   } catch (error) {
-    // If the data directory does not exist, the command reports this error. A broken archive must not hide existing sessions.
+    // If the data directory does not exist, the command reports this error. A broken archive must not hide existing
+    // sessions.
     if (error instanceof Error && error.name === "DataNotFoundError") return library;
     screen.note(styledText`The archive cannot be read: ${error instanceof Error ? error.message : String(error)}`);
     return library;

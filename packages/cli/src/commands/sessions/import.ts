@@ -21,7 +21,10 @@ export const importCommand = sessionCommand({
   },
 });
 
-/** Reads the events of a file or of stdin (`-`). The file has one event per line, or is a server's export in one document. */
+/**
+ * Reads the events of a file or of stdin (`-`). The file has one event per line, or is a server's export in one
+ * document.
+ */
 async function exportedEvents(file: string): Promise<readonly unknown[]> {
   const values = (await readInput(file))
     .split("\n")

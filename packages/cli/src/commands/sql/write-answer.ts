@@ -15,7 +15,10 @@ export interface AnswerOptions {
   readonly output: Output;
   /** Whether the answer must fit into `columns`, because a person reads it on a terminal. */
   readonly mustFit?: boolean;
-  /** Whether this answer is part of a JSON list of answers. In this list, a statement without an answer gives an empty list. */
+  /**
+   * Whether this answer is part of a JSON list of answers. In this list, a statement without an answer gives an empty
+   * list.
+   */
   readonly isList?: boolean;
 }
 

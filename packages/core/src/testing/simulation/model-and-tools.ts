@@ -14,7 +14,10 @@ export interface ModelAndTools {
   toolsFor(process: Process): Tools;
 }
 
-/** The model and the effects of tools, which are outside of Skein. Both keep a ledger that the checks compare with the log. */
+/**
+ * The model and the effects of tools, which are outside of Skein. Both keep a ledger that the checks compare with the
+ * log.
+ */
 export function createModelAndTools({ world, faults }: { world: World; faults: () => Faults }): ModelAndTools {
   const { random } = world;
   const modelCalls: ModelCall[] = [];

@@ -48,5 +48,8 @@ ul.todos{list-style:none;padding-left:.2rem}.done{color:var(--soft);text-decorat
 @media(max-width:40rem){body{font-size:15px}main{padding:1.2rem .8rem 3rem}h1{font-size:1.35rem}section{padding-left:.6rem}section.human{padding:.6rem .7rem}details.tool{padding:.35rem .55rem}.code,.out{padding:.5rem .55rem}dl.facts{grid-template-columns:1fr 1fr}pre{font-size:.76rem}}
 @media print{body{background:#fff}.code,.out{max-height:none}details.tool,nav.outline{break-inside:avoid}details::details-content{content-visibility:visible;display:block}}`;
 
-/** The policy allows only this style sheet and images that are in the page, so that styles in a transcript have no effect. */
+/**
+ * The policy allows only this style sheet and images that are in the page, so that styles in a transcript have no
+ * effect.
+ */
 export const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; img-src data:; base-uri 'none'; form-action 'none'`;

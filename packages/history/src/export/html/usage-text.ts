@@ -62,8 +62,8 @@ function callOf(message: Message): Call | undefined {
     };
     return { id: message.id ?? message.uuid, model: message.model, usage };
   }
-  // Only translated lines have the field `from`. Progress lines of Claude Code do not count, because they repeat calls of
-  // subagents.
+  // Only translated lines have the field `from`. Progress lines of Claude Code do not count, because they repeat calls
+  // of subagents.
   if (message.type !== "progress" || typeof message.raw["from"] !== "string") return undefined;
   const { id, model, usage } = objectOf(objectOf(objectOf(message.raw["data"])["message"])["message"]);
   return { id: String(id), model: stringOf(model) ?? "", usage: objectOf(usage) };

@@ -95,7 +95,10 @@ interface LedgerEvent {
   readonly messages: readonly Value[];
 }
 
-/** Writes the usage of a ledger event. The cache tokens come from the event's message, because the event has no such tokens. */
+/**
+ * Writes the usage of a ledger event. The cache tokens come from the event's message, because the event has no such
+ * tokens.
+ */
 function writeEvent(unit: Unit, { event, from, messages }: LedgerEvent, writer: TranscriptWriter): void {
   const { input, output } = objectOf(event["tokens"]);
   const message = messages.find(({ messageId }) => messageId === event["toMessageId"]);

@@ -10,7 +10,10 @@ export interface CopyGate {
   isCopy(record: Value, payload: Value): boolean;
 }
 
-/** Returns the ids of all turns of a thread. Returns undefined if the thread does not exist, or if its turns have no ids. */
+/**
+ * Returns the ids of all turns of a thread. Returns undefined if the thread does not exist, or if its turns have no
+ * ids.
+ */
 export type TurnsOf = (threadId: string) => ReadonlySet<string> | undefined;
 
 export function createCopyGate(threadId: string, turnsOf: TurnsOf): CopyGate {

@@ -128,7 +128,9 @@ export function createRollout(threadId: string, writer: TranscriptWriter, turnsO
     if (type === "web_search_call")
       result(String(block["id"]), { output: stringOf(payload["status"]) ?? "" }, at, from);
   };
-  /** Adds tokens to the open answer. If no answer is open, for example in a compaction, writes a call without a message. */
+  /**
+   * Adds tokens to the open answer. If no answer is open, for example in a compaction, writes a call without a message.
+   */
   const spend = (spent: Spent, at: string | null, from: string): void => {
     if (open && !open.spent) open.spent = spent;
     else writer.usage(spent.call, spent.model, spent.tokens, { at, from });

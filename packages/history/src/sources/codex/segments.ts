@@ -8,7 +8,9 @@ import { filesNamed, firstRecord } from "../port/files.ts";
 
 export const rolloutName = /^rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-(.+?)(?:_([0-9a-f-]{36}))?\.jsonl(?:\.zst)?$/;
 
-/** Returns the ids of the thread and the file from the file name. The first file of a thread has the id of the thread. */
+/**
+ * Returns the ids of the thread and the file from the file name. The first file of a thread has the id of the thread.
+ */
 export function idsOf(path: string): { readonly thread: string; readonly rollout: string } | undefined {
   const [, thread, rollout = thread] = rolloutName.exec(basename(path)) ?? [];
   return thread === undefined || rollout === undefined ? undefined : { thread, rollout };

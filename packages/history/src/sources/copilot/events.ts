@@ -163,7 +163,9 @@ export function createEvents(sessionId: string, writer: TranscriptWriter, usage:
   };
 }
 
-/** Returns the name of the model without the endings that Copilot adds for routes and efforts. ccusage removes them too. */
+/**
+ * Returns the name of the model without the endings that Copilot adds for routes and efforts. ccusage removes them too.
+ */
 export function plainModel(name: string): string {
   return name.replace(/(?:(?:-1m)?-internal|-xhigh|-high|-1m)$/, "");
 }

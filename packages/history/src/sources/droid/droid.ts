@@ -1,4 +1,6 @@
-/** Reads the sessions of Droid (Factory). Each session has a file of lines, and a settings file with one sum of tokens. */
+/**
+ * Reads the sessions of Droid (Factory). Each session has a file of lines, and a settings file with one sum of tokens.
+ */
 import { basename, join } from "node:path";
 import { arrayOf, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import {

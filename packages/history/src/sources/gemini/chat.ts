@@ -1,6 +1,6 @@
 /**
- * Replays a chat file of Gemini CLI. Whenever a message changes, Gemini CLI writes the whole message again. A new list of
- * messages replaces the old list.
+ * Replays a chat file of Gemini CLI. Whenever a message changes, Gemini CLI writes the whole message again. A new list
+ * of messages replaces the old list.
  */
 import { arrayOf, isObject, numberOf, objectOf, stringOf, type Value } from "../../model/value.ts";
 import type { Block, CallTokens, TranscriptWriter } from "../port/transcript-writer.ts";

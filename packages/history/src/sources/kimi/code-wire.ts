@@ -7,7 +7,9 @@ import { callOf, createSteps, type Wire } from "./cli-wire.ts";
 /** Creates a translator. `agent` is the name of the agent, which is the same in every copy of the wire. */
 export function createCodeWire(sessionId: string, agent: string, writer: TranscriptWriter): Wire {
   const steps = createSteps(sessionId, writer);
-  /** For each prompt of a person, the line before it. If the prompt is undone, the conversation branches at this line. */
+  /**
+   * For each prompt of a person, the line before it. If the prompt is undone, the conversation branches at this line.
+   */
   const prompts: (string | null)[] = [];
   let branchAt: string | null | undefined;
   const models = new Map<string, string>();

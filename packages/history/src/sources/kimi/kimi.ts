@@ -1,4 +1,7 @@
-/** Reads the sessions of Kimi CLI and its successor Kimi Code. Each session has a folder with a log of protocol messages. */
+/**
+ * Reads the sessions of Kimi CLI and its successor Kimi Code. Each session has a folder with a log of protocol
+ * messages.
+ */
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { arrayOf, objectOf, stringOf } from "../../model/value.ts";

@@ -209,7 +209,9 @@ function fileOf(folder: string, unit: MirroredUnit): DataFile {
   return file;
 }
 
-/** The files of sessions that have not changed since the last call. A session is in one mirror only, so it has one file. */
+/**
+ * The files of sessions that have not changed since the last call. A session is in one mirror only, so it has one file.
+ */
 const knownFiles = new WeakMap<MirroredUnit, DataFile>();
 
 /** Joins two normal paths faster than `join`, because a list joins thousands of paths. */

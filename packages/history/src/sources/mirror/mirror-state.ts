@@ -43,7 +43,9 @@ export interface MirrorState {
   readonly claims: readonly string[];
 }
 
-/** The version of all translations. If a translation changes, increase this version, and everything is translated again. */
+/**
+ * The version of all translations. If a translation changes, increase this version, and everything is translated again.
+ */
 const version = 8;
 
 function emptyState(source: SourceName, root: string): MirrorState {

@@ -1,4 +1,7 @@
-/** Reads the sessions of opencode: SQLite databases of 1.x and 2.x, which may be one file, and older files in `storage/`. */
+/**
+ * Reads the sessions of opencode: SQLite databases of 1.x and 2.x, which may be one file, and older files in
+ * `storage/`.
+ */
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { stringOf } from "../../model/value.ts";
 import { entriesIn, isFile, isFolder } from "../port/files.ts";

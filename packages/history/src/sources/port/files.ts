@@ -22,7 +22,9 @@ import type { Original, Problem, Unit } from "./source.ts";
 import { eachMarkedLine } from "./marked-lines.ts";
 import type { TranscriptWriter } from "./transcript-writer.ts";
 
-/** Returns the entries of a folder, or an empty list if the folder does not exist. Reports a folder that cannot be read. */
+/**
+ * Returns the entries of a folder, or an empty list if the folder does not exist. Reports a folder that cannot be read.
+ */
 export function entriesIn(folder: string, problems?: Problem[]): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));

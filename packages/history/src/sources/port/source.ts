@@ -39,7 +39,9 @@ export interface TranslatedSource extends SourceBase {
   lastTime?(unit: Unit): number | undefined;
   /** Writes one session. Unreadable parts are reported with `writer.damage`. */
   read(unit: Unit, writer: TranscriptWriter): void;
-  /** Finds the original line, document or row of a translated line. `from` is the field `from` of the translated line. */
+  /**
+   * Finds the original line, document or row of a translated line. `from` is the field `from` of the translated line.
+   */
   original(unit: Unit, from: string): Original;
 }
 

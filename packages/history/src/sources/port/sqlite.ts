@@ -27,7 +27,10 @@ export function readDatabase<T>(path: string, work: (database: OpenDatabase) => 
   }
 }
 
-/** Returns a time in milliseconds, or 0 if the time is unknown. A text in SQLite's format has no time zone and means UTC. */
+/**
+ * Returns a time in milliseconds, or 0 if the time is unknown. A text in SQLite's format has no time zone and means
+ * UTC.
+ */
 export function sqliteTime(value: unknown): number {
   if (typeof value === "number") return value;
   const text = String(value);
@@ -47,7 +50,9 @@ function connectionTo(path: string): Connection {
   return made;
 }
 
-/** Keeps databases open while asynchronous `work` runs, because opening a database takes longer than reading a session. */
+/**
+ * Keeps databases open while asynchronous `work` runs, because opening a database takes longer than reading a session.
+ */
 export async function holdingDatabases<T>(work: () => Promise<T>): Promise<T> {
   holders += 1;
   try {

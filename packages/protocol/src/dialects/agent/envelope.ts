@@ -17,9 +17,11 @@ export const ENVELOPE_TYPES = [
 export type EnvelopeType = (typeof ENVELOPE_TYPES)[number];
 
 /**
- * A piece of a streamed text, tool call or other item. Pieces of one item have the same agent, type and id, and the last piece has `final`.
+ * A piece of a streamed text, tool call or other item. Pieces of one item have the same agent, type and id, and the
+ * last piece has `final`.
  *
- * After an error with `reset`, clients discard all earlier pieces with the same `message`, because the model is called again.
+ * After an error with `reset`, clients discard all earlier pieces with the same `message`, because the model is called
+ * again.
  */
 export interface Envelope {
   readonly type: EnvelopeType;

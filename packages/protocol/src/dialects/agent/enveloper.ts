@@ -7,7 +7,9 @@ import { createMessageEnvelopes } from "./message-envelopes.ts";
 
 /** Options of a formatter. */
 export interface FormatOptions {
-  /** Adds frames with history, tool results and files. Requests call this option `stream_meta_history_and_tool_results`. */
+  /**
+   * Adds frames with history, tool results and files. Requests call this option `stream_meta_history_and_tool_results`.
+   */
   readonly meta?: boolean;
   /** The messages before the run. The first frame sends them as the history. */
   readonly history?: readonly Message[];

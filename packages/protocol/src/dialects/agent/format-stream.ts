@@ -55,8 +55,8 @@ export function createFormatter(format: Format, options: FormatOptions = {}): Te
 /**
  * Returns a run as text, in the format of its agent's `formatter`.
  *
- * In the formats `json` and `raw` every item is a JSON text. The sender must put it into a line or into SSE `data:`. The sender sends
- * `xml` unchanged.
+ * In the formats `json` and `raw` every item is a JSON text. The sender must put it into a line or into SSE `data:`.
+ * The sender sends `xml` unchanged.
  */
 export async function* formatStream(
   format: Format,

@@ -18,8 +18,8 @@ const ELEMENTS: Readonly<Record<Envelope["type"], string>> = {
 };
 
 /**
- * Writes envelopes as XML elements. The first piece opens the element and the last piece closes it. Every piece is a separate CDATA
- * section, so that a `]]>` split over two pieces cannot end a section.
+ * Writes envelopes as XML elements. The first piece opens the element and the last piece closes it. Every piece is a
+ * separate CDATA section, so that a `]]>` split over two pieces cannot end a section.
  */
 export function createXml(): { add(envelope: Envelope): string; end(): string } {
   let open: { readonly key: string; readonly element: string } | undefined;

@@ -2,8 +2,8 @@ import { type Content, type ContentBlock, type JsonObject, blocksOf } from "../.
 import type { MessageEventData } from "./responses.ts";
 
 /**
- * Returns content with only the four block types of the specification. A block of another type gets the most similar of the four types,
- * keeps its content, and has the original type as `block_type`.
+ * Returns content with only the four block types of the specification. A block of another type gets the most similar of
+ * the four types, keeps its content, and has the original type as `block_type`.
  */
 export function claudeBlocks(content: Content): MessageEventData["content"] {
   return blocksOf(content).map(claudeBlock);

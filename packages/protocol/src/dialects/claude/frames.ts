@@ -19,7 +19,8 @@ export interface FramingContext {
   /** True if the runtime reports its start: Claude Code does, the loop does not. */
   readonly announces: boolean;
   /**
-   * Contents of messages before the first framed event, by message id. A run may begin after this event with an earlier prompt.
+   * Contents of messages before the first framed event, by message id. A run may begin after this event with an earlier
+   * prompt.
    */
   readonly contents: ReadonlyMap<string, Content>;
   /** The cost of the session before the first framed run, in pico-dollars. Null if unknown. */
@@ -35,7 +36,8 @@ export function frameId(sessionId: string, sequence: number): string {
 }
 
 /**
- * Reads the id of a frame. A plain number is a sequence in the requested session. Returns undefined if the id is not valid.
+ * Reads the id of a frame. A plain number is a sequence in the requested session. Returns undefined if the id is not
+ * valid.
  */
 export function placeOfFrame(
   id: string,
@@ -47,8 +49,8 @@ export function placeOfFrame(
 /**
  * Makes frames from events. The framing remembers the current run, so it needs all events of the run.
  *
- * If an event makes several frames, only the last frame has an id. So a client that missed the last frame gets all frames of the event
- * again.
+ * If an event makes several frames, only the last frame has an id. So a client that missed the last frame gets all
+ * frames of the event again.
  */
 export function createFraming(context: FramingContext): Framing {
   const { sessionId } = context;

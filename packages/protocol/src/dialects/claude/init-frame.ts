@@ -3,7 +3,9 @@ import type { StreamEvent } from "./responses.ts";
 
 type InitData = Extract<StreamEvent, { event: "init" }>["data"];
 
-/** Fields that are not copied. Some have another name in the Claude API, and the rest describes the server's machine. */
+/**
+ * Fields that are not copied. Some have another name in the Claude API, and the rest describes the server's machine.
+ */
 export const INIT_LEFT_OUT: readonly string[] = [
   "type",
   "subtype",
@@ -17,7 +19,8 @@ export const INIT_LEFT_OUT: readonly string[] = [
 ];
 
 /**
- * Makes the `init` frame from a runtime's report of its start. Lists of objects become lists of names. Other fields are copied unchanged.
+ * Makes the `init` frame from a runtime's report of its start. Lists of objects become lists of names. Other fields are
+ * copied unchanged.
  */
 export function initData(info: JsonObject, sessionId: string, model: string): InitData {
   const rest = Object.fromEntries(Object.entries(info).filter(([key]) => !INIT_LEFT_OUT.includes(key)));

@@ -6,7 +6,10 @@ import { initData } from "./init-frame.ts";
 import type { SessionMessage } from "./responses.ts";
 import { resultOfRun } from "./result-frame.ts";
 
-/** Makes rows of session_messages from the events of a session, which must come in order. An event makes at most one row. */
+/**
+ * Makes rows of session_messages from the events of a session, which must come in order. An event makes at most one
+ * row.
+ */
 export type MessageRows = (event: Event) => SessionMessage | undefined;
 
 /** A message that has not entered the transcript yet. */

@@ -60,7 +60,8 @@ export const OpenedNames = z.object({
 export type OpenedNames = z.infer<typeof OpenedNames>;
 
 /**
- * A file that the tools of a session changed. Compares the content before the first change with the content after the last change.
+ * A file that the tools of a session changed. Compares the content before the first change with the content after the
+ * last change.
  */
 export const ChangedFile = z.object({
   path: z.string(),

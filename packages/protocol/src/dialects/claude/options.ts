@@ -3,24 +3,29 @@ import { Line } from "../../agent.ts";
 import { JsonObject } from "../../content.ts";
 
 /**
- * The options of a Claude Code session, with the Claude API's names, limits and defaults. Newer options of Claude Code are added.
+ * The options of a Claude Code session, with the Claude API's names, limits and defaults. Newer options of Claude Code
+ * are added.
  *
- * A session stores its options under `agent.extras.claude`. A run may have different options in `prompt.accepted.options` (see
- * RunOptions). The server checks options against the operator's policy before it stores them.
+ * A session stores its options under `agent.extras.claude`. A run may have different options in
+ * `prompt.accepted.options` (see RunOptions). The server checks options against the operator's policy before it stores
+ * them.
  */
 
 /** The first four modes are in the specification. The last two are newer. */
 export const PermissionMode = z.enum(["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto"]);
 export type PermissionMode = z.infer<typeof PermissionMode>;
 
-/** A tool, or a pattern such as `Bash(git *)`. A comma is rejected, because Claude Code reads it as the end of a name. */
+/**
+ * A tool, or a pattern such as `Bash(git *)`. A comma is rejected, because Claude Code reads it as the end of a name.
+ */
 const ToolName = Line.min(1)
   .max(500)
   .refine((name) => !name.includes(","), "A tool name or pattern may not have a comma; use one list entry for each.");
 
 /**
- * An alias of Claude Code, or the id of a Claude model: Anthropic's (`claude-…`), Vertex's (`claude-…@20250929`) or Bedrock's
- * (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` selects the context window of a million tokens.
+ * An alias of Claude Code, or the id of a Claude model: Anthropic's (`claude-…`), Vertex's (`claude-…@20250929`) or
+ * Bedrock's (`us.anthropic.claude-…-v1:0`, or the ARN of a profile). `[1m]` selects the context window of a million
+ * tokens.
  */
 export const ClaudeModel = Line.max(100).regex(
   /^(?:sonnet|opus|haiku|fable|best|opusplan|default|(?:[a-z]{2,10}(?:-[a-z]{2,10})?\.)?(?:anthropic\.)?claude-[a-zA-Z0-9._-]+(?:@[a-zA-Z0-9-]+)?(?::\d+(?::\w+)?)?|[a-zA-Z0-9][a-zA-Z0-9._-]*\/[a-zA-Z0-9._:@/-]+|arn:aws[a-z-]*:bedrock:[a-zA-Z0-9:/._-]+)(?:\[1m\])?$/,
@@ -76,7 +81,10 @@ export const HookWebhook = z.object({
   url: z.url({ protocol: /^https?$/ }),
   headers: z.record(z.string(), z.string()).default({}),
   timeout: z.int().min(1).max(300).default(30),
-  /** A pattern for tool names. Look-around and back-references are not supported, because a linear-time engine runs the pattern. */
+  /**
+   * A pattern for tool names. Look-around and back-references are not supported, because a linear-time engine runs the
+   * pattern.
+   */
   matcher: z.string().max(1000).nullish(),
   /** The key that signs the hook's calls (Standard Webhooks). Default: the operator's secret. */
   secret: z

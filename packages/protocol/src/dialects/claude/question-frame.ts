@@ -34,7 +34,8 @@ function planIn(input: unknown): string | null {
 }
 
 /**
- * Returns the text of the question. Claude Code's input has a list `questions`. The example in the specification has a single `question`.
+ * Returns the text of the question. Claude Code's input has a list `questions`. The example in the specification has a
+ * single `question`.
  */
 function wordsOf(input: unknown, questions: readonly JsonObject[]): string {
   const words = questions.map(({ question }) => question).filter((question) => typeof question === "string");

@@ -5,8 +5,8 @@ import { Uuid } from "../../ids.ts";
 import { ClaudeModel, ClaudeOptions, PermissionMode, RunOptions } from "./options.ts";
 
 /**
- * The requests of `/api/v1`, with the Claude API's names, limits and defaults. In each schema, fields that are not in the specification
- * come last.
+ * The requests of `/api/v1`, with the Claude API's names, limits and defaults. In each schema, fields that are not in
+ * the specification come last.
  */
 
 const Prompt = z.string().min(1).max(100_000);
@@ -22,13 +22,14 @@ export type ImageContent = z.infer<typeof ImageContent>;
 const spoken = { prompt: Prompt, images: z.array(ImageContent).max(100).nullish() };
 
 /**
- * If true, the run ends when the client of the request disconnects. If false, the run continues and clients can follow it again.
+ * If true, the run ends when the client of the request disconnects. If false, the run continues and clients can follow
+ * it again.
  */
 const leaving = { stop_on_disconnect: z.boolean().default(false) };
 
 /**
- * Says what happens to a prompt while a run is in progress. Default: `reject` over HTTP, `replace` over the socket. With `queue` or
- * `replace`, the prompt does not answer an open question.
+ * Says what happens to a prompt while a run is in progress. Default: `reject` over HTTP, `replace` over the socket.
+ * With `queue` or `replace`, the prompt does not answer an open question.
  */
 const busy = { when_running: z.enum(["reject", "queue", "replace"]).nullish() };
 

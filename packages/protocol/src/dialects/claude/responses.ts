@@ -2,7 +2,8 @@ import { z } from "zod";
 import { SessionStatus } from "../../session.ts";
 
 /**
- * The responses of `/api/v1`, with the Claude API's names and types. Skein adds fields for data that the Claude API does not have.
+ * The responses of `/api/v1`, with the Claude API's names and types. Skein adds fields for data that the Claude API
+ * does not have.
  */
 
 const Instant = z.iso.datetime();

@@ -14,8 +14,8 @@ export interface RunTotals {
 }
 
 /**
- * Fields of the SDK's result that are not copied. Some have another name in the Claude API. Skein computes the rest, because the SDK adds
- * them up over all runs and the Claude API needs them for one run.
+ * Fields of the SDK's result that are not copied. Some have another name in the Claude API. Skein computes the rest,
+ * because the SDK adds them up over all runs and the Claude API needs them for one run.
  */
 export const RESULT_LEFT_OUT: readonly string[] = [
   "type",

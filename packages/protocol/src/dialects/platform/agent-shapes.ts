@@ -17,7 +17,8 @@ const FrontendTool = z.strictObject({
 const SkillNames = z.array(z.string().min(1).max(4096)).max(200);
 
 /**
- * An agent in a request. Has the platform API's columns, the fields of the configuration, and names of the server's tools.
+ * An agent in a request. Has the platform API's columns, the fields of the configuration, and names of the server's
+ * tools.
  */
 export const AgentInput = z
   .strictObject({

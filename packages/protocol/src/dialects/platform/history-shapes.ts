@@ -42,7 +42,8 @@ export const HistorySession = z.object({
   subagents: z.array(z.string()),
   size_bytes: Count,
   /**
-   * The cost of the session and its subagents, according to the price table. Null before the cost is computed, or if no call has a price.
+   * The cost of the session and its subagents, according to the price table. Null before the cost is computed, or if no
+   * call has a price.
    */
   cost_micros: Count.nullable(),
   /** The tokens and calls behind `cost_micros`. Null before they are counted. */
@@ -58,7 +59,10 @@ export const HistoryQuery = z.strictObject({
   source: Source.optional(),
   /** Finds sessions with this text in the title or in the project's path. */
   title: z.string().min(1).max(255).optional(),
-  /** `activity`, the default: most recently active first. `created`: newest first. `cost`: most expensive first. `title`: from A to Z. */
+  /**
+   * `activity`, the default: most recently active first. `created`: newest first. `cost`: most expensive first.
+   * `title`: from A to Z.
+   */
   sort: z.enum(["activity", "created", "cost", "title"]).optional(),
   /** `from` finds sessions that were active at this time or later. `to` finds sessions that were active before it. */
   from: Instant.optional(),
@@ -201,7 +205,10 @@ export const HistoryUsageQuery = z.strictObject({
 
 /** Tokens and money of the agents' sessions. The costs come from the price table. */
 export const HistoryUsageRow = z.object({
-  /** The value of the group, such as a day, a model or the name of a tool. A week has its Monday, and a block has its beginning. */
+  /**
+   * The value of the group, such as a day, a model or the name of a tool. A week has its Monday, and a block has its
+   * beginning.
+   */
   key: z.string(),
   ...HistoryUsage.shape,
   calls: Count,

@@ -23,7 +23,8 @@ export const Me = z.object({
     store: z.string(),
     model: z.object({ name: z.string(), simulated: z.boolean() }),
     /**
-     * `reason` says why this server does not run SQL statements. If `history` is false, the tables of coding agents are empty for this key.
+     * `reason` says why this server does not run SQL statements. If `history` is false, the tables of coding agents are
+     * empty for this key.
      */
     sql: z.object({ available: z.boolean(), reason: z.string().nullable(), history: z.boolean() }),
     /** `reason` says why this key cannot read the sessions of coding agents on this server. */

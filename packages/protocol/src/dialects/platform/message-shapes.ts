@@ -22,8 +22,8 @@ export const MessageInput = z.strictObject({
   /** The id of a model for this message only. */
   model_id: Uuid.nullable().default(null),
   /**
-   * Says what happens if a run is in progress. `queue`: the message waits for the end of the run. `steer`: the run reads the message
-   * before its next step. `interrupt`: the message replaces the run.
+   * Says what happens if a run is in progress. `queue`: the message waits for the end of the run. `steer`: the run
+   * reads the message before its next step. `interrupt`: the message replaces the run.
    */
   mode: z.enum(["queue", "steer", "interrupt"]).default("queue"),
   max_cost_micros: Count.nullable().default(null),

@@ -46,7 +46,10 @@ export type ApiModel = z.infer<typeof ApiModel>;
 /** The result of a small model call that tests one ability. */
 export const ModelTrial = z.object({
   ability: z.enum(["text", "tools", "parallel_tools", "images", "pdf", "thinking", "output", "caching"]),
-  /** `turned off`: according to its settings, the model does not have the ability. `not tried`: the model does not answer. */
+  /**
+   * `turned off`: according to its settings, the model does not have the ability. `not tried`: the model does not
+   * answer.
+   */
   outcome: z.enum(["works", "fails", "turned off", "not tried"]),
   ms: z.int().nonnegative(),
   /** The model's answer, or the error. */

@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { Uuid } from "../../ids.ts";
 
-/** The scope that a caller needs. `open` routes need no key. The scopes `run` and `sql` include `read`, and `admin` includes all scopes. */
+/**
+ * The scope that a caller needs. `open` routes need no key. The scopes `run` and `sql` include `read`, and `admin`
+ * includes all scopes.
+ */
 export type Scope = "open" | "read" | "run" | "sql" | "admin";
 
 export interface Route {
@@ -23,7 +26,8 @@ export interface Route {
   /** Content types of the response, in addition to JSON. */
   readonly produces?: readonly string[];
   /**
-   * A POST that stores nothing, such as SQL or a login. The server processes a repeated request again, even if it has an Idempotency-Key.
+   * A POST that stores nothing, such as SQL or a login. The server processes a repeated request again, even if it has
+   * an Idempotency-Key.
    */
   readonly readOnly?: true;
   /** The field with a secret. In the response to a repeated request, this field is null. */

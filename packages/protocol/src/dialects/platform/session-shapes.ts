@@ -105,8 +105,8 @@ export const SessionQueryInput = z.strictObject({
   /** `true` finds only sessions with a tool call that may or may not have taken effect. */
   has_unknown_effect: z.enum(["true", "false"]).optional(),
   /**
-   * `last_run` sorts by the start of the last run, newest first. A session without a run is sorted by its creation. `cost` sorts the most
-   * expensive first. `title` sorts from A to Z, and puts sessions without a title last.
+   * `last_run` sorts by the start of the last run, newest first. A session without a run is sorted by its creation.
+   * `cost` sorts the most expensive first. `title` sorts from A to Z, and puts sessions without a title last.
    */
   sort: z.enum(["created", "last_run", "cost", "title"]).optional(),
   /** Finds only sessions with these ids: up to 100, separated by commas. */

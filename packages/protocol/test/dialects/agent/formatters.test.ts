@@ -53,8 +53,8 @@ const options = {
 } satisfies AgentOptions;
 
 /**
- * Joins the frames like a client. Pieces with the same agent, type and id become one envelope, and a reset removes all pieces of its
- * message.
+ * Joins the frames like a client. Pieces with the same agent, type and id become one envelope, and a reset removes all
+ * pieces of its message.
  */
 function reassembled(frames: readonly string[]): Envelope[] {
   const whole = new Map<string, Envelope>();

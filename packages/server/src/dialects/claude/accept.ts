@@ -204,7 +204,10 @@ function newId({ idempotency, shared }: Caller, kind: string): string {
   return idempotency ? derivedId(kind, idempotency.id) : shared.ids();
 }
 
-/** Returns the budget of one run in millionths of a dollar. Claude Code's limit counts per process, so Skein does not use it. */
+/**
+ * Returns the budget of one run in millionths of a dollar. Claude Code's limit counts per process, so Skein does not
+ * use it.
+ */
 function budgetOf({ max_budget_usd }: Partial<ClaudeOptions>): number | null {
   return max_budget_usd ? Math.floor(max_budget_usd * 1_000_000) : null;
 }

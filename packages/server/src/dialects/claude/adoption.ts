@@ -12,7 +12,10 @@ export interface Adoption {
   ): Promise<Session>;
   /** The files of a session. Throws for a session without a transcript of Claude Code. */
   filesOf(sessionId: string, events: readonly Event[]): readonly ClaudeFile[];
-  /** Returns how Claude Code's tools changed files. With `rewindTo`, returns how a rewind to this user message would change files. */
+  /**
+   * Returns how Claude Code's tools changed files. With `rewindTo`, returns how a rewind to this user message would
+   * change files.
+   */
   changedFiles(events: readonly Event[], rewindTo?: string): readonly ChangedFile[];
   /** Returns a session of any runtime as an HTML page or as Markdown. */
   pageOf(session: Session, events: readonly Event[], format: "html" | "markdown"): Promise<string>;

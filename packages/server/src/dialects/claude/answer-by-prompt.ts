@@ -51,7 +51,10 @@ export async function afterAnswer(
   return { sessionId, runId: run.id, from: run.first_sequence - 1, after: sequence, partials };
 }
 
-/** Returns the sequence of the stored answer if the error reports a repeated request. Returns undefined for other errors. */
+/**
+ * Returns the sequence of the stored answer if the error reports a repeated request. Returns undefined for other
+ * errors.
+ */
 export function answerSentAgain(error: unknown): number | undefined {
   if (!isKnownError(error, "key_reused") || error.details?.["event_type"] !== "await.answered") return undefined;
   return Number(error.details["sequence"]);

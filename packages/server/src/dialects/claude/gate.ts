@@ -52,7 +52,10 @@ export interface ClaudeGate {
   readonly hasSandboxRules?: boolean;
   /** Whether sessions on this server may bypass permissions. */
   readonly bypass: boolean;
-  /** Returns the id of a prepared session with these options. Its process already runs. Undefined if no session is prepared. */
+  /**
+   * Returns the id of a prepared session with these options. Its process already runs. Undefined if no session is
+   * prepared.
+   */
   reserve?(options: ClaudeOptions, principal: Principal): string | undefined;
   /** Copies the secrets and the working folder of a parent to its fork. */
   inherit(parentId: string, forkId: string, principal: Principal): Promise<void>;

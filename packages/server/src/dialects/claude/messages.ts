@@ -2,7 +2,9 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Sessions } from "@skein/core";
 import { type Event, type SessionMessage, createMessageRows } from "@skein/protocol";
 
-/** How many events are read at once. A long log is never completely in memory, and other requests run between two reads. */
+/**
+ * How many events are read at once. A long log is never completely in memory, and other requests run between two reads.
+ */
 const STRETCH = 500;
 
 export interface MessagePage {

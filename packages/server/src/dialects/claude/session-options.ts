@@ -37,7 +37,10 @@ export function runOptions(given: Partial<ClaudeOptions>, recorded: ClaudeOption
   return include_partial_messages === undefined ? {} : { include_partial_messages };
 }
 
-/** Rejects options of an agent if the caller could not use them in a request. Sessions of the agent start with these options. */
+/**
+ * Rejects options of an agent if the caller could not use them in a request. Sessions of the agent start with these
+ * options.
+ */
 export async function checkClaudeOptions({ shared, principal }: Caller, given: unknown): Promise<void> {
   const options = parseInput(ClaudeOptions, given);
   // Options with secrets are rejected, because every key with the scope `read` sees the agent.

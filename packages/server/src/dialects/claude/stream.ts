@@ -9,7 +9,8 @@ import { type AskedRun, runAt } from "./requested-run.ts";
 import { sendRun } from "./run-frames.ts";
 
 /**
- * Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request asked to stop it.
+ * Answers a request with the frames of a run. The run continues if the reader disconnects, unless the request asked to
+ * stop it.
  */
 export async function streamRun(
   call: RequestContext,
@@ -54,7 +55,8 @@ export async function runAfter(
 ): Promise<AskedRun> {
   const place = placeOfFrame(eventId);
   const id = place?.sessionId ?? sessionId;
-  // An unknown id is rejected. If it were accepted, a client that repeats a query after a broken connection would pay for a second run.
+  // An unknown id is rejected. If it were accepted, a client that repeats a query after a broken connection would pay
+  // for a second run.
   if (!place || id === undefined || (sessionId !== undefined && id !== sessionId)) throw noEvent(field);
   await claudeSession({ sessions }, id);
   const run = await runAt(sessions, id, place.sequence);

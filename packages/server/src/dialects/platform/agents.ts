@@ -137,7 +137,8 @@ function checkRuntime({ shared }: RequestContext, runtime: AgentInput["runtime"]
  * runs.
  */
 function toolSchemas(call: RequestContext, names: readonly string[], frontend: readonly Tool[]): Tool[] {
-  // Checks the tools as the engine does. Without this check, an agent with invalid tools would accept prompts but never run.
+  // Checks the tools as the engine does. Without this check, an agent with invalid tools would accept prompts but never
+  // run.
   for (const { name, description, input_schema } of frontend)
     defineTool({ name, description, input: input_schema, executor: "frontend" });
   const code = names.map((name) => {
@@ -178,7 +179,9 @@ function skillsNamed({ shared }: RequestContext, names: readonly string[]): read
   return shared.deps.skillsNamed(names);
 }
 
-/** Returns the names and descriptions of skills, as the agent stores them. The instructions stay in the skills' files. */
+/**
+ * Returns the names and descriptions of skills, as the agent stores them. The instructions stay in the skills' files.
+ */
 function skillsPart(skills: readonly Skill[]): Pick<AgentConfig, "skills"> {
   return { skills: skills.map(({ name, description }) => ({ name, description })) };
 }

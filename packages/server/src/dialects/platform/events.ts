@@ -70,7 +70,10 @@ async function lastSequence({ shared, principal }: RequestContext, sessionId: st
   return head?.lastSequence ?? 0;
 }
 
-/** Reads the page of events before a sequence, backwards in parts of growing length. A page of large events has fewer events. */
+/**
+ * Reads the page of events before a sequence, backwards in parts of growing length. A page of large events has fewer
+ * events.
+ */
 async function pageBefore(sessions: Sessions, sessionId: string, { before, limit }: { before: number; limit: number }) {
   let data: Event[] = [];
   let [first, size] = [before, 0];

@@ -6,7 +6,9 @@ const FIRST_EVENTS = 12;
 /** The maximum number of characters in a line of a list. */
 const LONGEST = 200;
 
-/** Returns the first prompt of each session without a title, as a line for a list. A fork begins with a copied prompt. */
+/**
+ * Returns the first prompt of each session without a title, as a line for a list. A fork begins with a copied prompt.
+ */
 export async function firstPromptsOf(
   { shared, principal: { tenant } }: RequestContext,
   sessions: readonly Session[],

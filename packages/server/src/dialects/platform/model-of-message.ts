@@ -15,7 +15,10 @@ export async function modelOfMessage(call: Caller, session: Session, modelId: st
   return (await followsDefault(call, session)) ? defaultModel(call) : null;
 }
 
-/** Returns the model with an id from a request's body. An unknown id is an error in the body (422), not a missing resource (404). */
+/**
+ * Returns the model with an id from a request's body. An unknown id is an error in the body (422), not a missing
+ * resource (404).
+ */
 export async function modelNamed({ models }: Pick<Caller, "models">, id: string) {
   try {
     return await models.get(id);

@@ -56,7 +56,9 @@ export const runHandlers = {
   },
 } satisfies Partial<Handlers>;
 
-/** Converts a run to the format of the API. Some fields also appear under their names in the table conversation_history. */
+/**
+ * Converts a run to the format of the API. Some fields also appear under their names in the table conversation_history.
+ */
 function wire(run: Run) {
   return {
     ...run,

@@ -85,7 +85,10 @@ function endOf({ rows, truncated }: Extract<SqlPart, { kind: "end" }>): object {
   return { end: { rows, truncated } };
 }
 
-/** Sends Arrow batches as they arrive. The last batch tells how the statement ended. After an error the connection is cut. */
+/**
+ * Sends Arrow batches as they arrive. The last batch tells how the statement ended. After an error the connection is
+ * cut.
+ */
 async function sendArrow(parts: AsyncGenerator<SqlPart>, { reply }: RequestContext): Promise<typeof TAKEN_OVER> {
   const first = await parts.next();
   const raw = begin(reply, ARROW_STREAM, first.value);

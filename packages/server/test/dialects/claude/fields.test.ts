@@ -12,8 +12,8 @@ import { type ClaudeServer, claudeServer } from "./server.ts";
 import { type Frame, all, only, open } from "./world.ts";
 
 /**
- * Fields of a query that need something outside the session: plugins, subagents, MCP servers, a sandbox. The tests check the model's
- * requests, the calls that servers received, and the files on disk.
+ * Fields of a query that need something outside the session: plugins, subagents, MCP servers, a sandbox. The tests
+ * check the model's requests, the calls that servers received, and the files on disk.
  */
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

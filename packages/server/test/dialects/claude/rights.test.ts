@@ -9,7 +9,10 @@ import { type Caller, caller } from "../../world.ts";
 import { type ClaudeServer, claudeServer } from "./server.ts";
 import { all, only, talk } from "./world.ts";
 
-/** An admin's session with the mode `bypassPermissions`, and a key that may not use this mode. A stub replaces Claude Code. */
+/**
+ * An admin's session with the mode `bypassPermissions`, and a key that may not use this mode. A stub replaces Claude
+ * Code.
+ */
 
 let home: string;
 let server: ClaudeServer;

@@ -47,7 +47,8 @@ async function until(
       if (frame.event === "stream.opened") opened = onOpen();
     },
   });
-  // The stream may report the end of the run before the request in `onOpen` returns, and the server must not close before that.
+  // The stream may report the end of the run before the request in `onOpen` returns, and the server must not close
+  // before that.
   await opened;
   return seen;
 }

@@ -1,4 +1,7 @@
-/** Sessions in Claude Code's files over HTTP: permissions, pages of transcripts of any size, search, usage, files, export, changes. */
+/**
+ * Sessions in Claude Code's files over HTTP: permissions, pages of transcripts of any size, search, usage, files,
+ * export, changes.
+ */
 import { getEventListeners } from "node:events";
 import { appendFileSync, cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -16,7 +16,10 @@ export interface HistoryOptions {
   readonly keys: readonly string[];
 }
 
-/** The most bytes of a transcript that a request can adopt. `skein adopt` has no limit, because it runs in a separate process. */
+/**
+ * The most bytes of a transcript that a request can adopt. `skein adopt` has no limit, because it runs in a separate
+ * process.
+ */
 const LARGEST_ADOPTED = 128 * 1024 * 1024;
 
 /** Reads the sessions of Claude Code and of other coding agents in a separate thread. */

@@ -23,7 +23,9 @@ const whole = createWholeList();
 const questions = createQuestions(config, whole);
 const indexed = keepIndexed(library);
 const running = new Map<number, AbortController>();
-/** The answers on a machine without sessions of coding agents. If the operator named folders, missing data is an error. */
+/**
+ * The answers on a machine without sessions of coding agents. If the operator named folders, missing data is an error.
+ */
 const EMPTY: Partial<Record<Method, string>> = roots
   ? {}
   : {

@@ -1,4 +1,7 @@
-/** Exports a session of any runtime as a page or as Markdown. The export first writes a transcript in Claude Code's format. */
+/**
+ * Exports a session of any runtime as a page or as Markdown. The export first writes a transcript in Claude Code's
+ * format.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +24,9 @@ export async function sessionPage(
   }
 }
 
-/** Returns the messages and tool calls of a session as lines of a transcript. The parent of a line is the previous line. */
+/**
+ * Returns the messages and tool calls of a session as lines of a transcript. The parent of a line is the previous line.
+ */
 function transcriptLines({ id, title }: Pick<Session, "id" | "title">, events: readonly Event[]): readonly string[] {
   const lines: string[] = [];
   let parentUuid: string | null = null;

@@ -11,8 +11,8 @@ import { platform } from "./platform.ts";
 import { sessionMessages } from "./session-messages.ts";
 
 /**
- * The functions of the store and the schemas `platform`, `agent` and `api`. They contain no data, so they are created again
- * whenever their text has changed. A change of a view's columns needs a migration.
+ * The functions of the store and the schemas `platform`, `agent` and `api`. They contain no data, so they are created
+ * again whenever their text has changed. A change of a view's columns needs a migration.
  *
  * Every operator on a `json` body fails if the body has NUL or a lone surrogate anywhere, so views read bodies through
  * `skein.shown`. `platform.events.data` and `platform.messages.content` are the exact JSON.

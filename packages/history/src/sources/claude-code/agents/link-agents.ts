@@ -11,7 +11,9 @@ import { resultText } from "../transcript/to-message.ts";
 
 type Linked = Pick<AgentSummary, "toolUseId" | "linkedBy">;
 
-/** Finds the subagents of a session. A subagent has a file, or only lines of the type `progress` in the parent's file. */
+/**
+ * Finds the subagents of a session. A subagent has a file, or only lines of the type `progress` in the parent's file.
+ */
 export function linkAgents(
   parentSessionId: string,
   messages: readonly Message[],

@@ -1,6 +1,7 @@
 /**
- * Finds summaries of a session in the file of another session. Old versions of Claude Code began each new transcript with
- * the summaries of the project's earlier conversations. Such a summary has the id of its conversation's last message.
+ * Finds summaries of a session in the file of another session. Old versions of Claude Code began each new transcript
+ * with the summaries of the project's earlier conversations. Such a summary has the id of its conversation's last
+ * message.
  */
 import { closeSync, readdirSync, readSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * Summary lines of old versions of Claude Code. Often such a line is in the file of the next session. The summary belongs
- * to the session with the message `leafUuid`.
+ * Summary lines of old versions of Claude Code. Often such a line is in the file of the next session. The summary
+ * belongs to the session with the message `leafUuid`.
  */
 import type { DataFile } from "../../../model/data-file.ts";
 import { endOfKeyBefore } from "../../../scan/json-scan.ts";

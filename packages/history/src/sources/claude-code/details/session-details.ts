@@ -11,7 +11,9 @@ import { noteSummary, settleSummaries, type Summaries } from "./old-summaries.ts
 
 export interface SessionDetails extends Summaries {
   lines: number;
-  /** The number of user and assistant messages without side chains. An answer counts once, even if it has several lines. */
+  /**
+   * The number of user and assistant messages without side chains. An answer counts once, even if it has several lines.
+   */
   messageCount: number;
   firstTime: string | null;
   lastTime: string | null;

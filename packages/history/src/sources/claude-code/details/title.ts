@@ -10,8 +10,8 @@ import type { SessionDetails } from "./session-details.ts";
 /** Finds titles of sessions. A value from a file is kept until the file changes. */
 export interface Titles {
   /**
-   * Returns the title by Claude Code's current rule. The first of these texts that exists is the title: the user's title,
-   * the model's title, the summary of old versions, the last prompt, the first prompt.
+   * Returns the title by Claude Code's current rule. The first of these texts that exists is the title: the user's
+   * title, the model's title, the summary of old versions, the last prompt, the first prompt.
    */
   of(file: DataFile, details: SessionDetails): string | null;
 }

@@ -25,7 +25,10 @@ export function dataPaths(config: LibraryConfig, environment: Environment = proc
   return usualDataPaths(environment, [homedir()]);
 }
 
-/** Returns the data directories in CLAUDE_CONFIG_DIR. If it is not set, returns the default directories of every home folder. */
+/**
+ * Returns the data directories in CLAUDE_CONFIG_DIR. If it is not set, returns the default directories of every home
+ * folder.
+ */
 export function usualDataPaths(environment: Environment, homes: readonly string[]): readonly DataPath[] {
   const given = environment["CLAUDE_CONFIG_DIR"];
   if (given !== undefined && given.trim() !== "") {

@@ -1,6 +1,6 @@
 /**
- * Makes the folder name of a project path, like Claude Code. The name has lost information, so it cannot be decoded. It is
- * only used to find or create the folder of a known path.
+ * Makes the folder name of a project path, like Claude Code. The name has lost information, so it cannot be decoded. It
+ * is only used to find or create the folder of a known path.
  */
 export function encodeProjectPath(path: string): string {
   const slug = path.replaceAll(/[^A-Za-z0-9]/g, "-");

@@ -112,7 +112,10 @@ function reasonToSkip(entry: Dirent): SkippedFile["reason"] | undefined {
   return "device";
 }
 
-/** Lists the project folders. A missing folder means no projects. An unreadable folder is an error: it may have sessions. */
+/**
+ * Lists the project folders. A missing folder means no projects. An unreadable folder is an error: it may have
+ * sessions.
+ */
 function projectsOf(folder: string, walk: Walk): readonly Dirent[] {
   walk.folders.push(seen(folder));
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
@@ -130,7 +133,9 @@ function entriesOf(folder: string, walk: Walk): readonly Dirent[] {
   }
 }
 
-/** Notes the change time of a folder. If it does not exist, notes its parent, which changes when the folder is created. */
+/**
+ * Notes the change time of a folder. If it does not exist, notes its parent, which changes when the folder is created.
+ */
 function seen(folder: string): SeenFolder {
   const stat = statSync(folder, { throwIfNoEntry: false });
   return stat ? { path: folder, changedMs: stat.ctimeMs } : seen(dirname(folder));

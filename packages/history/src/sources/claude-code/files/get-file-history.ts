@@ -90,8 +90,8 @@ function describe(snapshots: readonly Snapshot[], { sessionId, cwds, folder }: P
       const entry = files.find((file) => file.path === path || file.trackingPath === path);
       const from = snapshots.findIndex(({ messageId }) => messageId === messageUuid);
       if (!entry || from < 0) return undefined;
-      // Claude Code copies a file before its first edit. So the next copy after this message has the file's content at this
-      // message.
+      // Claude Code copies a file before its first edit. So the next copy after this message has the file's content at
+      // this message.
       for (const { files: tracked } of snapshots.slice(from)) {
         const backup = tracked.get(entry.trackingPath);
         if (!backup) continue;
@@ -113,7 +113,9 @@ function backupPath(folder: string, name: string | null): string | null {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ? path : null;
 }
 
-/** Tries each working directory. With the right directory, the hash of the path is at the beginning of a copy's name. */
+/**
+ * Tries each working directory. With the right directory, the hash of the path is at the beginning of a copy's name.
+ */
 function absolutePath(trackingPath: string, cwds: readonly string[], versions: readonly FileVersion[]): string {
   if (isAbsolute(trackingPath) || win32.isAbsolute(trackingPath)) return trackingPath;
   const hash = versions.find(({ backupFileName }) => backupFileName !== null)?.backupFileName?.split("@")[0];

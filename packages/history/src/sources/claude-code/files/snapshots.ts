@@ -7,7 +7,10 @@ export interface Snapshot {
   readonly files: Map<string, FileBackup>;
 }
 
-/** Returns snapshots in the order of their messages. Later lines change a snapshot: updates replace files, deltas add files. */
+/**
+ * Returns snapshots in the order of their messages. Later lines change a snapshot: updates replace files, deltas add
+ * files.
+ */
 export function foldSnapshots(lines: Iterable<Value>): readonly Snapshot[] {
   const snapshots = new Map<string, Snapshot>();
   for (const line of lines) {

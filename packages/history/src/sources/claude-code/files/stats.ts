@@ -9,7 +9,9 @@ export interface StatsFile {
   readonly stats: StatsCache;
 }
 
-/** Reads the statistics that Claude Code writes. `getUsage` does not use them, because they are often outdated or wrong. */
+/**
+ * Reads the statistics that Claude Code writes. `getUsage` does not use them, because they are often outdated or wrong.
+ */
 export async function readStats(config: LibraryConfig = {}): Promise<readonly StatsFile[]> {
   const schemas = await import("../format/other-files.ts");
   return existingRoots(config).flatMap((root) => {

@@ -4,7 +4,9 @@
  */
 type Value = Readonly<Record<string, unknown>>;
 
-/** Returns the text that a person typed, or undefined. A prompt that was typed while the model worked is an attachment. */
+/**
+ * Returns the text that a person typed, or undefined. A prompt that was typed while the model worked is an attachment.
+ */
 export function humanPrompt(line: Value): string | undefined {
   if (line["isSidechain"] === true || line["isMeta"] === true) return undefined;
   if (line["type"] === "attachment") return queuedPrompt(line["attachment"]);

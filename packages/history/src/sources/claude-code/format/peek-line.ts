@@ -59,8 +59,8 @@ export function newPeek(): Peek {
 const QUOTE = 0x22;
 
 /**
- * Fills `peek` for the line in `[start, end)`. Returns false if the bytes do not look like an object with a `type`. A time
- * between two nested values is not found here; `findTimestamp` finds it.
+ * Fills `peek` for the line in `[start, end)`. Returns false if the bytes do not look like an object with a `type`. A
+ * time between two nested values is not found here; `findTimestamp` finds it.
  */
 export function peekLine(bytes: Buffer, start: number, end: number, peek: Peek): boolean {
   reset(peek);

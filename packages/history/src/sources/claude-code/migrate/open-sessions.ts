@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Returns the process id of each session that is open in Claude Code, from the files in which Claude Code lists them. */
+/**
+ * Returns the process id of each session that is open in Claude Code, from the files in which Claude Code lists them.
+ */
 export function openSessions(root: string): ReadonlyMap<string, number> {
   const live = new Map<string, number>();
   for (const name of namesIn(join(root, "sessions"))) {

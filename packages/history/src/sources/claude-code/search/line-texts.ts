@@ -12,7 +12,10 @@ export interface LineText {
 /** The type under which a search reports a line that is not a valid record. */
 export const damagedLine = "damaged";
 
-/** The searchable text of a line: prompts, answers, thinking, tool calls and results, without ids, signatures and images. */
+/**
+ * The searchable text of a line: prompts, answers, thinking, tool calls and results, without ids, signatures and
+ * images.
+ */
 export function textsOf(line: Value): readonly LineText[] {
   const { type } = line;
   if (type === damagedLine) return [other(stringOf(line["text"]) ?? "")];

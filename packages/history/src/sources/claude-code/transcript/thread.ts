@@ -78,7 +78,10 @@ function isChained(message: Message): boolean {
   return typeof message.raw["uuid"] === "string";
 }
 
-/** Returns the ids of a message. An answer has an id per line, and the next line may have any of these ids as its parent. */
+/**
+ * Returns the ids of a message. An answer has an id per line, and the next line may have any of these ids as its
+ * parent.
+ */
 function uuidsOf(message: Message): readonly string[] {
   return message.role === "assistant" ? message.lineUuids : [message.uuid];
 }

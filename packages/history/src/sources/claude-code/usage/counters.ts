@@ -39,7 +39,9 @@ export function readCounters(bytes: Buffer, start: number, end: number, into: Fl
   return behind;
 }
 
-/** Returns the milliseconds of an ISO time. Parsing the most common form by hand is ten times faster than `Date.parse`. */
+/**
+ * Returns the milliseconds of an ISO time. Parsing the most common form by hand is ten times faster than `Date.parse`.
+ */
 export function timeAt(bytes: Buffer, start: number, end: number): number {
   if (end - start === 24 && bytes[end - 1] === 0x5a && bytes[start + 19] === 0x2e) {
     const two = (at: number): number => (bytes[start + at] ?? 0) * 10 + (bytes[start + at + 1] ?? 0) - 528;
